@@ -2,7 +2,7 @@
 import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { contractAnswers } from './contract.ts'
-import { type DashboardFixture, openDashboard } from './dashboard-fixture.ts'
+import { type DashboardFixture, goTo, openDashboard } from './dashboard-fixture.ts'
 
 let dashboard: DashboardFixture
 beforeAll(async () => {
@@ -58,6 +58,35 @@ describe('the list of payments', () => {
     await page.getByRole('columnheader', { name: /^Value/ }).waitFor()
     expect(await page.getByLabel('Order').isVisible()).toBe(false)
   })
+})
+
+describe('a tablet', () => {
+  const lists = [
+    ['/payments', ['Amount', 'Value, USDC', 'Status', 'Endpoint', 'Payer', 'When']],
+    ['/endpoints', ['Endpoint', 'Asked (402)', 'Payments', 'Conversion', 'Delivered', 'Revenue, USDC']],
+    ['/payers', ['Payer', 'Payments', 'Paid', 'Revenue, USDC', 'First', 'Last']],
+    ['/settlement', ['Sold', 'Received', 'Against the quote', 'State', 'Transaction', 'When']],
+    ['/webhooks', ['Event', 'State', 'Receiver', 'Attempts', 'Problem', 'When']],
+    ['/problems', ['Problem', 'Received', 'Endpoint', 'When']],
+  ] as const
+  it.each(['/api/weather', 'GET /a/very/long/endpoint/name/that/nobody/would/choose/if/they/had/to/type/it'])(
+    'shows lists as tables, and cuts nothing (%s)',
+    async (name) => {
+      const prepare = (asking: Page) => contractAnswers(asking, name)
+      const { page } = await dashboard.visit('/sign-in', { viewport: { width: 768, height: 1024 }, prepare })
+      for (const [screen, columns] of lists) {
+        await goTo(page, screen)
+        const table = page.locator('.table-box').first()
+        await table.locator('tbody tr').first().waitFor()
+        const shown = await table.locator('th').filter({ visible: true }).allInnerTexts()
+        expect([screen, shown.map((text) => text.replace(/\s*[↑↓↕]$/, ''))]).toEqual([screen, columns])
+        const cut = await page
+          .locator('.table-box, th, td')
+          .evaluateAll((all) => all.filter((one) => one.scrollWidth > one.clientWidth).map((one) => one.textContent))
+        expect([screen, cut]).toEqual([screen, []])
+      }
+    },
+  )
 })
 
 describe('a refunded payment', () => {

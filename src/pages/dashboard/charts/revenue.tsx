@@ -54,7 +54,7 @@ export function revenueColumns<Line extends Revenue>(
   const part = (name: string, key: RevenueKey): Column<Line> => ({
     name,
     sorting: sort(key),
-    class: 'number wide',
+    class: 'number wide spare',
     cell: (line) => formatRounded(readers[key](line), locale),
     title: (line) => formatAmount(readers[key](line), locale),
   })

@@ -212,7 +212,7 @@ const columns: readonly Column<Refund>[] = [
       </>
     ),
   },
-  { name: 'Payment', class: 'wide', cell: ({ payment }) => <Transaction tx={payment ?? null} /> },
+  { name: 'Payment', class: 'wide spare', cell: ({ payment }) => <Transaction tx={payment ?? null} /> },
   ...lastColumns,
 ]
 

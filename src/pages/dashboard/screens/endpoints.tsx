@@ -167,7 +167,7 @@ function EndpointsTable({ lines, token, order }: EndpointsTableProps) {
       sorting: sort('conversion'),
       cell: ({ conversion }) => formatShare(conversion, pageLocale()),
     },
-    { name: 'Calls', class: 'number wide', sorting: sort('calls'), cell: ({ calls }) => <Count count={calls} /> },
+    { name: 'Calls', class: 'number wide spare', sorting: sort('calls'), cell: ({ calls }) => <Count count={calls} /> },
     {
       name: 'Delivered',
       sorting: sort('delivered'),

@@ -1,4 +1,5 @@
 /** Payers by pseudonym: the service stores wallets as keyed hashes only. */
+import { Fragment } from 'preact'
 import { useRef } from 'preact/hooks'
 import { formatAmount } from '../../look/amounts.ts'
 import { compareDecimals } from '../../look/decimals.ts'
@@ -110,9 +111,20 @@ export function Payers() {
   )
 }
 
-function receivedWords({ received }: Payer): string {
+function Received({ payer: { received } }: { readonly payer: Payer }) {
   const given = Object.entries(received).filter(([, amount]) => compareDecimals(amount, '0') > 0)
-  return given.map(([token, amount]) => `${formatAmount(amount, pageLocale())} ${token}`).join(', ')
+  return (
+    <>
+      {given.map(([token, amount], index) => (
+        <Fragment key={token}>
+          {index > 0 && ', '}
+          <span class="whole">
+            {formatAmount(amount, pageLocale())} {token}
+          </span>
+        </Fragment>
+      ))}
+    </>
+  )
 }
 
 interface PayersTotalsProps extends Extent {
@@ -124,8 +136,7 @@ interface PayersTotalsProps extends Extent {
 
 /** The sums of all payers. Of several pages the service has none, and it sorts them by two columns only. */
 function PayersTotals({ payers, token, order, first, isWhole, hasMore }: PayersTotalsProps) {
-  if (isWhole)
-    return <ListTotals lines={payers} token={token} title={<CountOf count={payers.length} one="payer" />} />
+  if (isWhole) return <ListTotals lines={payers} token={token} title={<CountOf count={payers.length} one="payer" />} />
   const [said, other, key] =
     order.key === 'last'
       ? (['last payment, the latest first', 'Sort by revenue', 'revenue'] as const)
@@ -178,7 +189,7 @@ function PayersTable({ payers, token, order, isWhole }: PayersTableProps) {
       sorting: sort('payments'),
       cell: ({ payments }) => <Count count={payments} />,
     },
-    { name: 'Paid', class: 'number wide', cell: receivedWords },
+    { name: 'Paid', class: 'number wide', cellClass: 'amounts', cell: (one) => <Received payer={one} /> },
     ...revenueColumns(payers, token, 'number trail', sort),
     { name: 'First', class: 'when wide', sorting: sort('first'), cell: ({ first }) => <Moment at={first} /> },
     { name: 'Last', class: 'when wide', sorting: sort('last'), cell: ({ last }) => <Moment at={last} /> },

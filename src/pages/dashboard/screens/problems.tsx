@@ -230,7 +230,7 @@ function ProblemsTable({ records, isMixed, refunds }: ProblemsTableProps) {
     },
     {
       name: 'Payer',
-      class: 'wide',
+      class: 'wide spare',
       cell: ({ payer = '', tx }) => (
         <>
           <Name text={payer} />

@@ -122,7 +122,13 @@ const columns: readonly Column<Delivery>[] = [
       </>
     ),
   },
-  { name: 'Receiver', class: 'wide', cell: ({ address, receiver }) => address || receiver || 'all' },
+  {
+    name: 'Receiver',
+    class: 'wide',
+    cellClass: 'endpoint',
+    cell: ({ address, receiver }) => address || receiver || 'all',
+    title: ({ address }) => address,
+  },
   { name: 'Attempts', class: 'number wide', cell: ({ attempts }) => <Count count={attempts} /> },
   { name: 'Problem', class: 'wide', cellClass: 'waits', cell: ({ why }) => sentence(why) },
   { name: 'When', class: 'when wide', cell: ({ at }) => <Moment at={at} /> },

@@ -44,7 +44,7 @@ const columns: readonly Column<Conversion>[] = [
       </Link>
     ),
   },
-  { name: 'Quoted', class: 'number wide', cell: (one) => <Amount amount={one.quoted} token={one.buy} /> },
+  { name: 'Quoted', class: 'number wide spare', cell: (one) => <Amount amount={one.quoted} token={one.buy} /> },
   {
     name: 'Received',
     class: 'number wide',
