@@ -411,6 +411,7 @@ describe('the other screens', () => {
     const cells = ['100.00', '11.80', '88.20 USDC', '50.00 USDC']
     await expect.poll(async () => (await page.locator('.chart-table td').allInnerTexts()).slice(1)).toEqual(cells)
     await page.locator('.bars-hint').getByText('11.80 refunded').waitFor()
+    await page.getByText('The revenue excludes 1 payment that had no rate when paid.').waitFor()
     for (const screen of ['', '/endpoints', '/payers']) {
       await page.goto(`${dashboard.service.url}/dashboard${screen}`)
       const table = page.getByRole('table').filter({ hasText: 'Refunded' }).first()

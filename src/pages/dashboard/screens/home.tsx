@@ -19,6 +19,7 @@ import { PeriodBar, usePeriod } from '../elements/period.tsx'
 import { InTurn, Notice, When } from '../elements/states.tsx'
 import { type Column, Table } from '../elements/table.tsx'
 import { Feed } from '../tables/live-payments.tsx'
+import { CountOf } from '../tables/totals.tsx'
 import { FirstSteps } from './first-steps.tsx'
 import { ScreenHead } from './shell.tsx'
 
@@ -137,7 +138,7 @@ function TokenCard({ overview: { tokens, summary } }: { readonly overview: Overv
       <TokenBars tokens={tokens} revenueToken={summary.revenueToken} />
       {summary.unvalued > 0 && (
         <p class="card-note muted">
-          <Count count={summary.unvalued} /> payments had no rate when they were paid, so the revenue excludes them.
+          The revenue excludes <CountOf count={summary.unvalued} one="payment" /> that had no rate when paid.
         </p>
       )}
     </>
