@@ -89,6 +89,24 @@ describe('a tablet', () => {
   )
 })
 
+it('a phone shows the whole names of endpoints beside their badges', async () => {
+  const name = 'GET /a/very/long/endpoint/name/that/nobody/would/choose/if/they/had/to/type/it'
+  const prepare = (asking: Page) => contractAnswers(asking, name)
+  const { page } = await dashboard.visit('/sign-in', { viewport: { width: 390, height: 844 }, prepare })
+  for (const screen of ['', '/payments', '/endpoints', '/problems', '/refusals', '/webhooks', '/service']) {
+    await goTo(page, screen)
+    await page.locator('tbody tr').first().waitFor()
+    const cells = page.locator('tbody td').filter({ visible: true, hasText: name })
+    const cut = await cells.evaluateAll((all) =>
+      all
+        .flatMap((cell) => [cell, ...cell.querySelectorAll('.narrow, a, p')])
+        .filter((one) => one.scrollWidth > one.clientWidth && getComputedStyle(one).display !== 'inline')
+        .map((one) => one.outerHTML),
+    )
+    expect([screen, await cells.count(), cut]).toEqual([screen, expect.toSatisfy((count) => count > 0), []])
+  }
+})
+
 describe('a refunded payment', () => {
   it.each([
     ['in the colours of the system', { forcedColors: 'active' }],
