@@ -225,6 +225,17 @@ describe('the look', () => {
     await page.getByRole('cell', { name: 'Delivered' }).first().waitFor()
   })
 
+  it('prints only the panel that is open, on every screen', async () => {
+    const { page } = await dashboard.visit('/sign-in', { prepare: contractAnswers })
+    await page.emulateMedia({ media: 'print' })
+    for (const screen of drawers) {
+      await goTo(page, screen)
+      await page.locator('dialog .fact, dialog .lines').first().waitFor()
+      const others = page.locator(':is(h1, h2, th, .tile)').filter({ visible: true })
+      expect([screen, await others.count()]).toEqual([screen, 1])
+    }
+  })
+
   it.each([
     [1440, 0],
     [768, 2],
