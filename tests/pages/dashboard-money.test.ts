@@ -374,7 +374,7 @@ describe('refunds', () => {
     const listed = page.locator('tbody tr').filter({ hasText: '100.00' }).first().locator('.badge')
     await expect.poll(() => listed.innerText()).toBe('Refunded')
     // One badge of the panel says so, also after the payment has been loaded again.
-    expect(await panel.locator('.badge').allInnerTexts()).toEqual(['Refunded'])
+    await expect.poll(() => panel.locator('.badge').allInnerTexts()).toEqual(['Refunded'])
     expect(await panel.getByRole('button', { name: /^Refund/ }).count()).toBe(0)
     await panel.getByText('Raw JSON').click()
     await panel.locator('pre').getByText('"reason": "delivered"').waitFor()
