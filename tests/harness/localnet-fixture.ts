@@ -33,6 +33,12 @@ export function memo(text: string | Uint8Array, program = memoV3): Instruction {
   return { programAddress: address(program), accounts: [], data }
 }
 
+interface Sent {
+  readonly signature: string
+  /** The last block height at which it can land. */
+  readonly lastHeight: number
+}
+
 export interface LocalnetFixture {
   readonly localnet: Localnet
   readonly usdc: Mint
@@ -43,7 +49,7 @@ export interface LocalnetFixture {
   person(): Promise<KeyPairSigner>
   rpc<Result = unknown>(method: string, params?: readonly unknown[]): Promise<Result>
   tokenAccount(owner: string, mint: Mint): Promise<Address>
-  /** Signs and sends; resolves with the signature once it is confirmed, failed or not. */
+  /** Signs and sends, again if it expires; resolves with the signature once it is confirmed, failed or not. */
   send(instructions: readonly Instruction[], feePayer: KeyPairSigner, version?: 0 | 'legacy'): Promise<string>
   /** Pays a challenge as told, with one transfer and one memo. */
   pay(challenge: Challenge, payer: KeyPairSigner, token?: 'USDC' | 'SOL' | 'NATIVE'): Promise<string>
@@ -83,7 +89,11 @@ export async function createLocalnetFixture(options: LocalnetOptions = { slotMs:
     return known
   }
 
-  const send: LocalnetFixture['send'] = async (instructions, feePayer, version = 0) => {
+  const sendOnce: (...transaction: Parameters<LocalnetFixture['send']>) => Promise<Sent> = async (
+    instructions,
+    feePayer,
+    version = 0,
+  ) => {
     const { value } = await rpc<{ value: { blockhash: Blockhash; lastValidBlockHeight: number } }>('getLatestBlockhash')
     const lifetime = { blockhash: value.blockhash, lastValidBlockHeight: BigInt(value.lastValidBlockHeight) }
     const message = pipe(
@@ -95,21 +105,32 @@ export async function createLocalnetFixture(options: LocalnetOptions = { slotMs:
     const transaction = await signTransactionMessageWithSigners(message)
     const wire = getBase64EncodedWireTransaction(transaction)
     await rpc('sendTransaction', [wire, { encoding: 'base64', skipPreflight: true }])
-    return confirmed(getSignatureFromTransaction(transaction))
+    return { signature: getSignatureFromTransaction(transaction), lastHeight: value.lastValidBlockHeight }
   }
 
   // The end of the slot confirms a transaction, so an earlier question is in vain.
   const pauseMs = Math.min(50, options.slotMs ?? 50)
-  const confirmed = async (signature: string): Promise<string> => {
+  const isConfirmed = async ({ signature, lastHeight }: Sent): Promise<boolean> => {
+    let isOver = false
     for (let attempt = 0; attempt < 400; attempt += 1) {
       await new Promise((resolve) => setTimeout(resolve, pauseMs))
       const { value } = await rpc<{ value: ({ confirmationStatus: string } | null)[] }>('getSignatureStatuses', [
         [signature],
       ])
       const status = value[0]?.confirmationStatus
-      if (status === 'confirmed' || status === 'finalized') return signature
+      if (status === 'confirmed' || status === 'finalized') return true
+      if (status === undefined && isOver) return false
+      if (status === undefined) isOver = (await rpc<number>('getBlockHeight')) > lastHeight
     }
     throw new Error(`${signature} was not confirmed`)
+  }
+
+  const send: LocalnetFixture['send'] = async (...transaction) => {
+    for (let attempt = 0; attempt < 10; attempt += 1) {
+      const sent = await sendOnce(...transaction)
+      if (await isConfirmed(sent)) return sent.signature
+    }
+    throw new Error('ten transactions expired')
   }
 
   const transfer: LocalnetFixture['transfer'] = async (payer, to, token, units) => {
