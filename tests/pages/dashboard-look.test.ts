@@ -339,6 +339,7 @@ describe('the frame', () => {
     expect(shown.split('\n')).toEqual(['Go to…', ...keys])
     await page.keyboard.press('?')
     const help = page.getByRole('dialog', { name: 'Keys' }).locator('dl > div').filter({ hasText: 'Go to a screen' })
+    await help.waitFor()
     const palette = platform === 'Linux x86_64' ? 'Ctrl K' : '⌘K'
     expect(await help.locator('kbd').allInnerTexts()).toEqual([palette])
   })
