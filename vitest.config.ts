@@ -77,9 +77,9 @@ export default defineConfig({
     // The condition becomes true, or the test fails for it.
     expect: { poll: { timeout: 50_000, interval: 25 } },
     maxConcurrency: 4,
-    // Many tests wait for sockets and timers, so two more workers than cores keep the cores busy.
+    // Many tests wait for sockets and timers, so three more workers than cores keep the cores busy.
     // The long forms compute more, and one more worker than cores is enough.
-    maxWorkers: Math.min(6, availableParallelism() + (isLong ? 1 : 2)),
+    maxWorkers: Math.min(6, availableParallelism() + (isLong ? 1 : 3)),
     sequence: { sequencer: ByProject },
     retry: 0,
     allowOnly: false,

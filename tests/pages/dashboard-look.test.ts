@@ -106,7 +106,7 @@ describe('the look', () => {
     }
   })
 
-  it.each([360, 390, 412, 768, 900, 1100, 1440])(
+  it.each(cells([360, 390, 412, 768, 900, 1100, 1440], 3, 1))(
     'of home keeps no more room than its figures need (%i px)',
     async (width) => {
       const size = { viewport: { width, height: 900 } }
