@@ -105,7 +105,7 @@ function Off() {
 }
 
 function createCells(conversions: readonly Conversion[]): readonly (readonly string[])[] {
-  const names = ['changedAt', 'id', 'state', 'tx', 'venue'] as const
+  const names = ['at', 'changedAt', 'id', 'state', 'tx', 'venue'] as const
   const columns = [...names, 'sell', 'amount', 'sold', 'buy', 'quoted', 'minimum', 'received'] as const
   return [columns, ...conversions.map((one) => columns.map((column) => one[column] ?? ''))]
 }
