@@ -25,6 +25,7 @@ const moon: CatalogEntry = {
   mints: {},
   recipient: 'the recipient',
   description: undefined,
+  reopen: undefined,
   scope: 'a',
   isPaused: () => false,
   hasPage: true,

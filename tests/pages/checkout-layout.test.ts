@@ -37,6 +37,7 @@ async function open(facts: Partial<CheckoutFacts>, options: BrowserContextOption
   await page.goto(fixture.url)
 }
 
+const shortfall = { state: 'short', tx, token: 'USDC', received: '0.004', required: '0.01' } as const
 const shift = () => page.evaluate(readShifts)
 const bottomOf = (selector: string) =>
   page.locator(selector).evaluate((element) => Math.round(element.getBoundingClientRect().bottom))
@@ -120,6 +121,26 @@ describe('nothing moves', () => {
     },
   )
 
+  const news: readonly (readonly [number, string, Partial<CheckoutFixture>])[] = [1440, 768, 390].flatMap(
+    (width) =>
+      [
+        [width, 'a payment that is too small', { standing: shortfall }],
+        [width, 'a payment that cannot be accepted', { standing: { state: 'wrong', tx, why: 'It paid another.' } }],
+        [width, 'a service that is away', { trouble: 503 }],
+      ] as const,
+  )
+  it.each(cells(news, 4))('at %i pixels, if %s is reported beside the buttons', async (width, _name, change) => {
+    await open({ tokens }, { viewport: { width, height: 844 } })
+    const button = page.getByRole('button', { name: /Testwallet/ })
+    const before = await button.boundingBox()
+    Object.assign(fixture, change)
+    await hurry(page)
+    await page.locator('#notice h2').waitFor()
+    expect(await button.boundingBox()).toEqual(before)
+    expect(await bottomOf('#notice')).toBeLessThanOrEqual(844)
+    expect(await shift()).toBeLessThan(0.01)
+  })
+
   it('on a slow phone, which paints the document before its script runs', async () => {
     await open({ tokens }, { viewport: { width: 390, height: 900 } }, 12)
     await page.getByRole('button', { name: /Testwallet/ }).waitFor()
@@ -133,7 +154,7 @@ describe('nothing moves', () => {
     await page.locator('label', { hasText: 'SOL' }).click()
     await expect.poll(() => page.locator('#price').textContent()).toMatch(/8\.230066556 SOL/)
     expect(await box()).toEqual(before)
-    expect(before?.width).toBe(324)
+    expect(before?.width).toBe(346)
   })
 })
 
@@ -155,7 +176,7 @@ describe('on a touch screen', () => {
 
   it('leads to the wallets of the phone, and folds the code away', async () => {
     await openPublic({ tokens })
-    const links = await page.locator('#apps a').evaluateAll((all) => all.map((link) => link.getAttribute('href')))
+    const links = await page.locator('#apps a, .get').evaluateAll((all) => all.map((link) => link.getAttribute('href')))
     const here = encodeURIComponent('https://shop.example/forecast?place=Oslo')
     const ref = encodeURIComponent('https://shop.example')
     expect(links).toEqual([
@@ -164,10 +185,11 @@ describe('on a touch screen', () => {
       'https://solana.com/wallets',
     ])
     expect(await page.locator('#qr').isVisible()).toBe(false)
+    expect(await bottomOf('#link')).toBeLessThan(await bottomOf('.get'))
     for (const part of ['#apps', '#link']) expect(await bottomOf(part)).toBeLessThanOrEqual(844)
     expect(await tab.violations()).toEqual([])
     await page.getByText('Scan with another phone').click()
-    expect(await page.locator('#qr').boundingBox()).toMatchObject({ width: 324, height: 324 })
+    expect(await page.locator('#qr').boundingBox()).toMatchObject({ width: 346, height: 346 })
   })
 
   it('offers no app on a local chain, or inside a wallet that can pay', async () => {

@@ -6,7 +6,7 @@ import { compressPage } from '../../paywall/pages/compress.ts'
 import { createNonce, createPage } from '../../paywall/pages/document.ts'
 import { isForPeople } from '../../paywall/pages/for-people.ts'
 import { type FrontItem, renderFrontPage } from '../../paywall/pages/front-page.ts'
-import { formatAllowance } from '../../paywall/quote/allowance-text.ts'
+import { formatAccess, formatAllowance } from '../../paywall/quote/allowance-text.ts'
 import type { CatalogEntry } from '../../paywall/runtime/catalog.ts'
 import { answer, createPageResponse } from '../http/errors.ts'
 import { endpoints } from '../http/paths.ts'
@@ -60,10 +60,11 @@ function listItems(entries: readonly CatalogEntry[], base: string, language: Lan
 }
 
 function createItem(entry: CatalogEntry, base: string, language: Language): FrontItem | undefined {
-  const { path, methods, price, token, acceptedMints, per, description, hasPage } = entry
+  const { path, methods, price, token, acceptedMints, per, reopen, description, hasPage } = entry
   if (path === undefined) return undefined
   // A pattern such as `/users/:id` names no single address.
   const isBuyable = hasPage && methods.includes('GET') && !/[:*]/.test(path)
+  const allowance = { unit: per.unit, amount: BigInt(per.amount) }
   return {
     name: description ?? path,
     method: methods[0] ?? 'GET',
@@ -71,7 +72,7 @@ function createItem(entry: CatalogEntry, base: string, language: Language): Fron
     price: price === undefined ? undefined : formatDecimal(price, language.locale),
     token,
     others: acceptedMints.filter((code) => code !== token),
-    buys: formatAllowance({ unit: per.unit, amount: BigInt(per.amount) }, language),
+    buys: reopen && hasPage ? formatAccess(reopen, language) : formatAllowance(allowance, language),
     href: isBuyable ? `${base}${path}` : undefined,
     isPaused: entry.isPaused(),
   }

@@ -86,6 +86,8 @@ export interface CheckoutFacts {
   readonly bought?: string
   /** The address to which people return after they paid for a program. */
   readonly returnUrl?: string
+  /** The resource can be opened again for some minutes, at the address of this page. */
+  readonly canReopen?: boolean
   /** The resource may be JSON, as far as the service knows, so the page offers to show it. */
   readonly isReadable?: boolean
   /**

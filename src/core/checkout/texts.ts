@@ -18,6 +18,8 @@ export interface Notice {
   readonly href?: string
   /** The link opens the purchase. */
   readonly opens?: true
+  /** The link opens another tab, so that this page keeps the receipt. */
+  readonly isApart?: true
   /** The link is shown plainly, without emphasis, because most people do not need it. */
   readonly isQuiet?: true
   /** A command for a terminal. */
@@ -49,7 +51,7 @@ export function formatWorth({ dollars }: CheckoutToken, { texts, locale }: Wordi
 /** Undefined if there is nothing to report, before the first payment. */
 export function describeState(
   state: CheckoutState,
-  facts: Wording & Pick<CheckoutFacts, 'after' | 'isAgain' | 'returnUrl'>,
+  facts: Wording & Pick<CheckoutFacts, 'after' | 'isAgain' | 'canReopen' | 'returnUrl'>,
 ): Notice | undefined {
   const { texts, locale } = facts
   const isBack = facts.after === 'return'
@@ -89,9 +91,11 @@ export function describeState(
   }
 }
 
-function describePaid(tx: string, { texts, after, returnUrl }: Parameters<typeof describeState>[1]): Notice {
+function describePaid(tx: string, facts: Parameters<typeof describeState>[1]): Notice {
+  const { texts, after, canReopen, returnUrl } = facts
   const paid = { tone: 'good', title: texts.paidTitle, tx } as const
-  if (after === 'reload') return { ...paid, text: texts.paidText, action: texts.open, opens: true }
+  const apart = canReopen ? ({ isApart: true } as const) : {}
+  if (after === 'reload') return { ...paid, text: texts.paidText, action: texts.open, opens: true, ...apart }
   const back = returnUrl === undefined ? {} : { action: texts.returnToSeller, href: returnUrl }
   return { ...paid, text: texts.paidBackText, ...back }
 }

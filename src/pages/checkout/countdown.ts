@@ -23,7 +23,7 @@ export function startCountdown(facts: CheckoutFacts, onOver: () => void): void {
     }
     const seconds = Math.ceil(left / 1_000)
     const isClose = seconds <= closeSeconds
-    place.textContent = fill(facts.texts.validFor, { time: clockFace(seconds) })
+    place.textContent = fill(facts.texts.validFor, { time: formatSeconds(seconds, facts.locale) })
     place.classList.toggle('close', isClose)
     if (isClose && !wasClose) say(facts.texts.oneMinute)
     wasClose = isClose
@@ -32,8 +32,14 @@ export function startCountdown(facts: CheckoutFacts, onOver: () => void): void {
   tick()
 }
 
-function clockFace(seconds: number): string {
-  const two = (value: number): string => String(value).padStart(2, '0')
-  const [hours, minutes] = [Math.floor(seconds / 3_600), Math.floor(seconds / 60) % 60]
-  return hours > 0 ? `${hours}:${two(minutes)}:${two(seconds % 60)}` : `${minutes}:${two(seconds % 60)}`
+/** "14 min 59 sec", in the language of the page. */
+function formatSeconds(seconds: number, locale: string): string {
+  const parts = [
+    [Math.floor(seconds / 3_600), 'hour'],
+    [Math.floor(seconds / 60) % 60, 'minute'],
+    [seconds % 60, 'second'],
+  ] as const
+  const first = parts.findIndex(([value]) => value > 0)
+  const words = parts.slice(first).map(([value, unit]) => value.toLocaleString(locale, { style: 'unit', unit }))
+  return words.join(' ')
 }

@@ -26,6 +26,7 @@ function draw(facts: CheckoutFacts, receipt: CheckoutReceipt): readonly HTMLElem
   const data = make(
     'dl',
     {},
+    row(texts.seller, make('bdi', {}, facts.seller === facts.host ? facts.host : `${facts.seller}, ${facts.host}`)),
     row(texts.item, make('bdi', {}, facts.what)),
     row(texts.address, make('code', {}, resource)),
     row(texts.amount, formatPrice({ amount, token }, facts)),

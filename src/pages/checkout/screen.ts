@@ -55,7 +55,7 @@ export function show(
 }
 
 function draw(notice: Notice, texts: CheckoutTexts, onOpen: (() => void) | undefined): HTMLElement {
-  const { tone, title: head, text, tx, command, action, href = '', isQuiet, opens } = notice
+  const { tone, title: head, text, tx, command, action, href = '', isQuiet, opens, isApart } = notice
   const box = make('div', { className: `notice ${tone}` }, make('h2', {}, head), make('p', {}, text))
   if (command !== undefined) box.append(copyable(command, texts))
   if (tx !== undefined) {
@@ -66,6 +66,7 @@ function draw(notice: Notice, texts: CheckoutTexts, onOpen: (() => void) | undef
   // An empty address is the address of the page itself.
   if (action === undefined) return box
   const link = make('a', { className: isQuiet || tone === 'busy' ? '' : 'button', href }, action)
+  if (isApart) Object.assign(link, { target: '_blank', rel: 'noopener' })
   if (opens && onOpen)
     link.onclick = (event) => {
       // With a key, the browser opens another tab.

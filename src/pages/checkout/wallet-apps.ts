@@ -28,6 +28,7 @@ export function offerApps({ network, texts }: CheckoutFacts): void {
       const href = `${start}${encodeURIComponent(page)}?ref=${encodeURIComponent(location.origin)}`
       return link('button', href, fill(texts.openIn, { wallet }))
     }),
-    link('', walletList, texts.getWallet),
   )
+  const others = document.getElementById('link') ?? find('apps')
+  others.after(link('get', walletList, texts.getWallet))
 }

@@ -27,12 +27,14 @@ export interface CheckoutParts {
   readonly script: string
   readonly style: string
   readonly seller?: Seller | undefined
+  /** The address of the front page. Undefined if there is none. */
+  readonly home?: string | undefined
   readonly language: Language
 }
 
 /** The whole document, as ASCII. Every value in it is untrusted. */
 export function renderCheckout(facts: CheckoutFacts, parts: CheckoutParts): string {
-  const { nonce, script, style, seller, language } = parts
+  const { nonce, script, style, seller, home, language } = parts
   const texts = language.texts.page
   const first = facts.tokens[0]
   const price = first ? formatPrice(first, facts) : ''
@@ -43,7 +45,7 @@ export function renderCheckout(facts: CheckoutFacts, parts: CheckoutParts): stri
     network: facts.network,
     head: `<noscript><style nonce="${escapeHtml(nonce)}">${scriptless}</style></noscript>\n`,
     main: `<header>
-${renderSeller(seller, facts.host)}
+${renderSeller(seller, facts.host, home)}
 <h1><bdi>${escapeHtml(clip(facts.what))}</bdi></h1>
 <p id="price"${(first?.amount.length ?? 0) > longPrice ? ' class="long"' : ''}><b>${escapeHtml(formatDecimal(first?.amount ?? '', facts.locale))}</b> <span>${escapeHtml(first?.token ?? '')}</span> <small id="worth">${escapeHtml(first ? formatWorth(first, facts) : '')}</small></p>
 <p class="terms">${place(texts.buys, 'quantity', `<bdi>${escapeHtml(facts.buys)}</bdi>`)}<span id="time"${isPayable(facts.standing) ? '' : ' hidden'}>${place(texts.validUntil, 'time', until(facts))}</span></p>
@@ -90,7 +92,8 @@ function notice(facts: CheckoutFacts): string {
   // An empty address is the address of the page itself: the link reloads it, with or without a script.
   const href = escapeHtml(told.href ?? '')
   const style = told.isQuiet ? '' : ' class="button"'
-  const action = told.action === undefined ? '' : `<a${style} href="${href}">${escapeHtml(told.action)}</a>`
+  const apart = told.isApart ? ' target="_blank" rel="noopener"' : ''
+  const action = told.action === undefined ? '' : `<a${style} href="${href}"${apart}>${escapeHtml(told.action)}</a>`
   return `<div class="notice ${told.tone}"><h2>${escapeHtml(told.title)}</h2><p>${escapeHtml(told.text)}</p>${tx}${action}</div>`
 }
 

@@ -51,5 +51,5 @@ it('draws codes of all usual links at one size, with whole modules of at least 4
     expect(x + width).toBeGreaterThanOrEqual(rows.length + 2 * quietZone)
     return side
   })
-  expect(new Set(sides.slice(0, 14))).toEqual(new Set([324]))
+  expect(new Set(sides.slice(0, 14))).toEqual(new Set([346]))
 })

@@ -4,7 +4,7 @@ import type { QrDrawing } from '../../core/checkout/messages.ts'
 /** Width of the light margin around the code, in modules. */
 export const quietZone = 4
 /** The side of every code on the page, in pixels. It has room for a link of 450 characters. */
-const usualSide = 324
+const usualSide = 346
 /** Phones read smaller modules badly. */
 const leastModule = 4
 

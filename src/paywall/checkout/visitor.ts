@@ -5,7 +5,6 @@
  * the previous price is still found.
  */
 import { formatTickets, readTickets, type Ticket, type TicketPlace } from '../../core/checkout/cookie.ts'
-import { fill } from '../../core/checkout/languages/fill.ts'
 import { readLanguage } from '../../core/checkout/languages/language.ts'
 import type { CheckoutFacts, CheckoutOrder, CheckoutState } from '../../core/checkout/messages.ts'
 import { checkoutHeader, parseOrder } from '../../core/checkout/messages.ts'
@@ -19,7 +18,7 @@ import { type Answer, asciiJson, type Incoming } from '../../core/http/http.ts'
 import { type Refusal, refuse } from '../../core/payment/refusals.ts'
 import { formatAccept, hashClaim, type Proof } from '../../core/protocol/proof.ts'
 import { clip, createNonce, createPage } from '../pages/document.ts'
-import { formatAllowance } from '../quote/allowance-text.ts'
+import { formatAccess, formatAllowance } from '../quote/allowance-text.ts'
 import { clockWrong } from '../quote/readiness-report.ts'
 import type { Quoted } from '../quote/route.ts'
 import type { RouteRuntime } from '../quote/route-runtime.ts'
@@ -303,7 +302,8 @@ function factsOf(routeRuntime: RouteRuntime, desk: CheckoutActions, purchase: Pu
   const { request, requestId, recipient } = purchase
   const origin = config.publicUrl ?? scene.incoming.origin()
   const language = readLanguage(scene.incoming)
-  const time = formatAllowance(request.allowance, language)
+  const { allowance } = request
+  const format = config.reopen && allowance.unit === 'second' ? formatAccess : formatAllowance
   const host = parseUrl(origin)?.host ?? origin
   const path = scene.after === 'reload' ? scene.incoming.target.split('?', 1)[0] : config.endpoint?.path
   return {
@@ -317,7 +317,7 @@ function factsOf(routeRuntime: RouteRuntime, desk: CheckoutActions, purchase: Pu
     seller: config.seller?.name ?? clip(host),
     host,
     what: config.description ?? path ?? '/',
-    buys: config.reopen && request.allowance.unit === 'second' ? fill(language.texts.page.access, { time }) : time,
+    buys: format(allowance, language),
     tokens: desk.listTokens(purchase),
     ...(purchase.splits.length > 0 && { isSplit: true }),
     expiresAt: purchase.expiresAt,
@@ -327,6 +327,7 @@ function factsOf(routeRuntime: RouteRuntime, desk: CheckoutActions, purchase: Pu
     isAgain: scene.isAgain,
     ...(scene.bought !== undefined && { bought: scene.bought }),
     ...(scene.after === 'return' && config.seller?.returnUrl !== undefined && { returnUrl: config.seller.returnUrl }),
+    ...(config.reopen && { canReopen: true }),
     ...(scene.after === 'reload' && mayBeRead(routeRuntime, scene.incoming, purchase) && { isReadable: true }),
     isKept: scene.isKept,
   }
@@ -343,6 +344,7 @@ function pageOf(
   const { seller, pricing } = desk.route.config
   const nonce = createNonce()
   const view = desk.view(purchase, facts.tokens[0]?.token ?? pricing.token) ?? { uri: '' }
-  const body = renderCheckout(facts, { view, nonce, seller, language, ...runtime.checkoutFiles })
+  const home = runtime.findFrontPage()
+  const body = renderCheckout(facts, { view, nonce, seller, home, language, ...runtime.checkoutFiles })
   return createPage({ status: 402, language, body, nonce, seller, headers: pageHeaders })
 }

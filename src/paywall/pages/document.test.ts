@@ -17,7 +17,7 @@ const render = (given: Seller | undefined) =>
     seller: given,
     nonce: 'n',
     style: 'p{}',
-    main: renderSeller(given, 'shop.example'),
+    main: renderSeller(given, 'shop.example', undefined),
   })
 
 describe('the seller on a page', () => {
@@ -27,6 +27,12 @@ describe('the seller on a page', () => {
     expect(html).toContain('<img src="https://cdn.example/logo.png?v=1" alt="" width="40" height="40">')
     expect(html).toContain('<a href="mailto:help@shop.example" target="_blank" rel="noopener">Support</a>')
     expect(html).toContain('href="https://shop.example/terms?a=1&amp;b=&quot;"')
+  })
+
+  it('leads to the shop if there is a page of it', () => {
+    const html = renderSeller(seller, 'shop.example', 'https://shop.example/?a=1&b="')
+    expect(html).toMatch(/^<p class="seller"><a href="https:\/\/shop\.example\/\?a=1&amp;b=&quot;"><img .*<\/a><\/p>$/)
+    expect(renderSeller(seller, 'shop.example', undefined)).not.toContain('href')
   })
 
   it('gives the page its colour, with enough contrast, by computed values only', () => {

@@ -65,11 +65,12 @@ ${data}${script === undefined ? '' : `<script nonce="${nonce}">${inlineScript(sc
 `
 }
 
-/** The seller above a page: the logo, the name, and the host if the name is not the host. */
-export function renderSeller(seller: Seller | undefined, host: string): string {
+/** The seller above a page: the logo, the name, and the host if the name is not the host. They lead to `home`. */
+export function renderSeller(seller: Seller | undefined, host: string, home: string | undefined): string {
   const logo = seller?.logo === undefined ? '' : `<img src="${escapeHtml(seller.logo)}" alt="" width="40" height="40">`
   const name = seller?.name === undefined ? '' : `<b><bdi>${escapeHtml(seller.name)}</bdi></b>`
-  return `<p class="seller">${logo}${name}<span><bdi>${escapeHtml(clip(host))}</bdi></span></p>`
+  const shown = `${logo}${name}<span><bdi>${escapeHtml(clip(host))}</bdi></span>`
+  return `<p class="seller">${home === undefined ? shown : `<a href="${escapeHtml(home)}">${shown}</a>`}</p>`
 }
 
 function banner(network: Network | undefined, { testNetwork }: PageTexts): string {

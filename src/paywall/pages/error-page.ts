@@ -64,7 +64,7 @@ function renderProblem({ status, body }: Answer, { seller, style, home, language
     ...{ nonce, style, seller, language },
     title: `${heading} - ${seller?.name ?? host}`,
     main: `<header>
-${renderSeller(seller, host)}
+${renderSeller(seller, host, home)}
 <h1>${escapeHtml(heading)}</h1>
 </header>
 ${words}

@@ -39,6 +39,12 @@ describe('the front page', () => {
     expect(html).toContain('<a href="/dashboard"')
   })
 
+  it('shows the path once if it is the name', () => {
+    const shown = (given: Partial<FrontItem>) => render([{ ...item, name: '/files/*', path: '/files/*', ...given }])
+    expect(shown({}).match(/<code>/g)).toBeNull()
+    expect(shown({ method: 'POST' })).toContain('<code>POST /files/*</code>')
+  })
+
   it('has no button for an item that only programs can buy, and names no price that depends on the request', () => {
     const html = render([{ ...item, href: undefined, price: undefined }])
     expect(html).not.toContain('class="button"')

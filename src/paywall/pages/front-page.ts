@@ -74,8 +74,7 @@ function renderItem(item: FrontItem, texts: PageTexts): string {
       : `<p class="price"><b>${escapeHtml(price)}</b> ${escapeHtml(token)}</p>`
   const reason = isPaused ? `<p class="hint warn">${escapeHtml(texts.unavailable)}</p>` : ''
   return `<li><div><h2><bdi>${shown}</bdi></h2>
-<p class="hint"><code>${escapeHtml(`${method} ${clip(path)}`)}</code></p>
-<p class="hint">${escapeHtml(fill(texts.buys, { quantity: buys }))}${also}</p>${reason}</div>
+${name === path && method === 'GET' ? '' : `<p class="hint"><code>${escapeHtml(`${method} ${clip(path)}`)}</code></p>\n`}<p class="hint">${escapeHtml(fill(texts.buys, { quantity: buys }))}${also}</p>${reason}</div>
 <div class="buy">${amount}${renderButton(item, texts)}</div></li>
 `
 }

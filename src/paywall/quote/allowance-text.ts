@@ -34,6 +34,11 @@ export function formatAllowance(allowance: Allowance, { texts: { page: texts }, 
   return unit === 'file' ? fill(texts.file, { size }) : size
 }
 
+/** "10 minutes of access": the window in which people can open a purchase again. */
+export function formatAccess(window: Allowance, language: Language): string {
+  return fill(language.texts.page.access, { time: formatAllowance(window, language) })
+}
+
 function formatSize(amount: bigint, texts: PageTexts, locale: string): string {
   const found = sizes.find(([size]) => amount >= size)
   if (!found) return fill(texts.bytes, { count: formatDecimal(amount.toString(), locale) })

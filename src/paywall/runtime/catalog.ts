@@ -1,7 +1,7 @@
 /** The catalog of a service: one entry for each of its paywalls, and whether it can sell now. */
 import { formatUnits } from '../../core/money/money.ts'
 import { type ByToken, type MintTable, pickMints, type TokenCode } from '../../core/money/tokens.ts'
-import type { Unit } from '../../core/payment/allowance.ts'
+import type { Allowance, Unit } from '../../core/payment/allowance.ts'
 import type { RouteConfig } from '../config/config.ts'
 
 export interface CatalogEntry {
@@ -13,6 +13,8 @@ export interface CatalogEntry {
   readonly token: TokenCode
   /** The allowance that the price buys: a number of requests or seconds, or a million bytes. */
   readonly per: { readonly unit: Unit; readonly amount: number }
+  /** The window in which people can open a request again that they bought on the page. */
+  readonly reopen: Allowance | undefined
   readonly acceptedMints: readonly TokenCode[]
   /** The mints of the accepted tokens. */
   readonly mints: MintTable
@@ -49,7 +51,7 @@ export function createCatalog(): Catalog {
 const bytesOfMegabyte = 1_000_000
 
 export function createCatalogEntry(config: RouteConfig, isPaused: CatalogEntry['isPaused']): CatalogEntry {
-  const { endpoint, pricing, acceptedMints, mints, recipient, description, scope, checkout } = config
+  const { endpoint, pricing, acceptedMints, mints, recipient, description, scope, checkout, reopen } = config
   const { price, token, decimals, per } = pricing
   return {
     methods: endpoint?.methods ?? ['GET'],
@@ -60,6 +62,7 @@ export function createCatalogEntry(config: RouteConfig, isPaused: CatalogEntry['
       per.kind === 'allowance'
         ? { unit: per.allowance.unit, amount: Number(per.allowance.amount) }
         : { unit: 'byte', amount: bytesOfMegabyte },
+    reopen,
     acceptedMints,
     mints: pickMints(acceptedMints, mints),
     recipient,

@@ -104,6 +104,7 @@ export const de: Texts = {
     pressCopy: 'Zum Kopieren Strg+C drücken',
     command: 'Befehl',
     receipt: 'Beleg',
+    seller: 'Anbieter',
     item: 'Artikel',
     address: 'Adresse',
     amount: 'Betrag',

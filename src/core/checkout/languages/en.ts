@@ -100,6 +100,7 @@ export const en = {
     pressCopy: 'Press Ctrl+C to copy',
     command: 'Command',
     receipt: 'Receipt',
+    seller: 'Seller',
     item: 'Item',
     address: 'Address',
     amount: 'Amount',

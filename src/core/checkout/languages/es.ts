@@ -100,6 +100,7 @@ export const es: Texts = {
     pressCopy: 'Pulse Ctrl+C para copiar',
     command: 'Comando',
     receipt: 'Recibo',
+    seller: 'Vendedor',
     item: 'Artículo',
     address: 'Dirección',
     amount: 'Importe',

@@ -102,6 +102,7 @@ export const ja: Texts = {
     pressCopy: 'Ctrl+C を押してコピー',
     command: 'コマンド',
     receipt: '領収書',
+    seller: '販売者',
     item: '商品',
     address: 'アドレス',
     amount: '金額',

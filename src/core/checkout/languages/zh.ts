@@ -94,6 +94,7 @@ export const zh: Texts = {
     pressCopy: '按 Ctrl+C 复制',
     command: '命令',
     receipt: '收据',
+    seller: '卖家',
     item: '商品',
     address: '地址',
     amount: '金额',
