@@ -147,6 +147,18 @@ describe('paths', () => {
     expect(paths.map(route)).toEqual(['/docs', '/docs/', '/Docs', undefined, '/guide/*', '/guide/*/'])
   })
 
+  it('T259: a path below a file has no route, because a server of scripts would run the file', () => {
+    const rows = ['/report.php', '/v1.0', '/.well-known', '/shop/:item', '/*'].map((text) => ({
+      text,
+      pattern: pattern(text),
+      methods: new Set(['GET']),
+    }))
+    const find = createFind(rows)
+    const route = (path: string) => find('GET', splitPath(path) ?? { texts: [], endsWithSlash: false })?.text
+    const paths = ['/report.php', '/report.php/x', '/Report.PHP/x/y', '/v1.0/x', '/.well-known/x', '/other.php/x']
+    expect(paths.map(route)).toEqual(['/report.php', undefined, undefined, '/*', '/*', '/*'])
+  })
+
   it('the method decides among routes of one path', () => {
     const rows = [
       { name: 'read', pattern: pattern('/things'), methods: new Set(['GET', 'HEAD']) },

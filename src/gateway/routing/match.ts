@@ -90,9 +90,15 @@ export function matches(pattern: Pattern, path: Path): boolean {
   return compare(pattern, path, (segment, text) => segment.text === text)
 }
 
-/** Whether some upstream, such as one that ignores case, would match the path with this pattern. */
+/**
+ * Whether some upstream, such as one that ignores case, would match the path with this pattern. Servers of CGI and PHP
+ * run `/report.php` for `/report.php/more`.
+ */
 function mayMatch(pattern: Pattern, path: Path): boolean {
-  const loosely = { ...path, endsWithSlash: pattern.endsWithSlash }
+  const { segments, endsWithSlash } = pattern
+  const last = segments.at(-1)
+  const isFile = last?.kind === 'text' && /.\.[a-z]\w*$/i.test(last.text)
+  const loosely = { texts: isFile ? path.texts.slice(0, segments.length) : path.texts, endsWithSlash }
   return compare(pattern, loosely, (segment, text) => segment.loose === loosen(text))
 }
 
