@@ -2,12 +2,12 @@
 import { signBytes } from '@solana/kit'
 import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { countShifts, readShifts } from '../harness/layout-shift.ts'
+import { readShifts } from '../harness/layout-shift.ts'
 import { cells, nextThemes } from '../harness/length.ts'
 import { newSigner } from '../harness/localnet-fixture.ts'
 import { contractAnswers } from './contract.ts'
 import { wallet } from './contract-outgoing.ts'
-import { type DashboardFixture, goTo, openDashboard, screens } from './dashboard-fixture.ts'
+import { abroad, type DashboardFixture, goTo, openDashboard, screens, watchShifts } from './dashboard-fixture.ts'
 import type { DashboardService } from './shop-fixture.ts'
 import { lendKeys, walletScript } from './wallet.ts'
 
@@ -33,8 +33,6 @@ const drawers = [
   '/settlement?conversion=conversion-1',
   '/webhooks?delivery=msg-failed',
 ]
-/** As an owner sees it who does not sit at the machine. */
-const abroad = { extraHTTPHeaders: { 'x-forwarded-for': '203.0.113.9' } }
 
 describe('the look', () => {
   it('is dark or light as chosen, also after a reload', async () => {
@@ -453,13 +451,6 @@ describe('signing in', () => {
     await page.getByRole('heading', { name: 'Home' }).waitFor()
   })
 })
-
-/** As on a slow phone, which paints every state in between. */
-async function watchShifts(page: Page): Promise<void> {
-  const session = await page.context().newCDPSession(page)
-  await session.send('Emulation.setCPUThrottlingRate', { rate: 6 })
-  await page.addInitScript(countShifts)
-}
 
 async function signText({ owner }: DashboardService, text: string): Promise<Uint8Array> {
   return signBytes(owner.keyPair.privateKey, new TextEncoder().encode(text))

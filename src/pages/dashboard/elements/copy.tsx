@@ -35,11 +35,9 @@ export function Command({ text }: { readonly text: string }) {
   return (
     <span class="command">
       <code>
-        {text.split(' ').map((word, index) => (
-          <Fragment key={index}>
-            {index > 0 && ' '}
-            <span class="command-word">{word}</span>
-          </Fragment>
+        {text.split(/(\s+)/).map((part, index) => (
+          // Every second part is the space between two words.
+          <Fragment key={index}>{index % 2 === 1 ? part : <span class="command-word">{part}</span>}</Fragment>
         ))}
       </code>
       <CopyButton text={text} what="the command" />

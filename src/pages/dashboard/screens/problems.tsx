@@ -79,7 +79,7 @@ export function Problems() {
         </Link>
         <CsvButton name="problems" rows={() => createCells(loaded.value?.records ?? [])} />
       </ScreenHead>
-      <section class="card" aria-label="All problems">
+      <div class="framed">
         {loaded.trouble?.kind === 'missing' ? (
           <Notice title="Not available on this service yet">
             <p>Update paystile on its server. Until then, see the expired payments.</p>
@@ -90,30 +90,33 @@ export function Problems() {
         ) : (
           <When loaded={loaded} lines={8}>
             {({ counts, records, next }) => (
-              <>
-                <KindLinks
-                  label="Kinds of problems"
-                  parameter="kind"
-                  kinds={problemKinds.map((one) => [one, words[one].name, counts[one] ?? 0])}
-                  value={kind}
-                />
-                {kind && <Meaning kind={kind} />}
-                {records.length === 0 ? (
-                  <Notice title={kind ? 'No problems of this kind' : 'No problems'}>
-                    <p>Every payment had the right amount, was in time and was delivered.</p>
-                  </Notice>
-                ) : (
-                  <>
-                    <ProblemsTable records={records} isMixed={kind === undefined} refunds={refunds} />
-                    <Pages {...turning.pages(next)} />
-                  </>
-                )}
-              </>
+              <div class="stack">
+                <section class="card" aria-label="All problems">
+                  <KindLinks
+                    label="Kinds of problems"
+                    parameter="kind"
+                    kinds={problemKinds.map((one) => [one, words[one].name, counts[one] ?? 0])}
+                    value={kind}
+                  />
+                  {kind && <Meaning kind={kind} />}
+                  {records.length === 0 ? (
+                    <Notice title={kind ? 'No problems of this kind' : 'No problems'}>
+                      <p>Every payment had the right amount, was in time and was delivered.</p>
+                    </Notice>
+                  ) : (
+                    <>
+                      <ProblemsTable records={records} isMixed={kind === undefined} refunds={refunds} />
+                      <Pages {...turning.pages(next)} />
+                    </>
+                  )}
+                </section>
+                {/* Not before the problems, which would move it. */}
+                {refunds.value && <RefundsCard refunds={refunds.value} />}
+              </div>
             )}
           </When>
         )}
-      </section>
-      {refunds.value && <RefundsCard refunds={refunds.value} />}
+      </div>
     </>
   )
 }

@@ -1,0 +1,83 @@
+/** What the screens of the dashboard say, and that nothing moves on them, in a real browser. */
+import type { Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { readShifts } from '../harness/layout-shift.ts'
+import { refundAnswer } from './contract-outgoing.ts'
+import { abroad, type DashboardFixture, openDashboard, watchShifts } from './dashboard-fixture.ts'
+
+let dashboard: DashboardFixture
+beforeAll(async () => {
+  dashboard = await openDashboard()
+})
+afterAll(() => dashboard?.close())
+afterEach(async () => {
+  expect(await dashboard.leave()).toEqual([])
+})
+
+const _phone = { viewport: { width: 390, height: 844 } }
+const _tablet = { viewport: { width: 768, height: 1024 } }
+const desk = { viewport: { width: 1440, height: 900 } }
+
+/** Changes the answers of these paths before the page reads them. */
+async function changeAnswer<Answer>(page: Page, path: string, change: (answer: Answer) => unknown): Promise<void> {
+  await page.route(
+    (url) => url.pathname === path,
+    async (route) => route.fulfill({ json: change((await (await route.fetch()).json()) as Answer) }),
+  )
+}
+
+describe('problems', () => {
+  it.each([1440, 768, 390])('move nothing while they load, also with a refund (%i px)', async (width) => {
+    const at = new Date().toISOString()
+    const { payment: _payment, ...refund } = refundAnswer('/api/weather', at)
+    const late = { kind: 'late', endpoint: '/api/weather', timestamp: at, received: '0.25', token: 'USDC', refund }
+    const prepare = async (page: Page) => {
+      await watchShifts(page)
+      await changeAnswer<object>(page, '/analytics/problems', (answer) => ({
+        ...answer,
+        records: Array.from({ length: 4 }, (_, index) => ({ ...late, id: `r${index}` })),
+        refunds: { canSend: true, refunds: [refundAnswer('/api/weather', at)] },
+      }))
+    }
+    const { page } = await dashboard.visit('/problems', { viewport: { width, height: 900 }, prepare })
+    await page.getByRole('region', { name: 'Refunds' }).waitFor()
+    await page.locator('tbody tr').first().waitFor()
+    expect(await page.evaluate(readShifts)).toBeLessThan(0.01)
+  })
+})
+
+describe('a visitor', () => {
+  it.each([1440, 390])('sees the sign-in form without a shift of the page (%i px)', async (width) => {
+    const viewer = await dashboard.visit('', { ...abroad, viewport: { width, height: 900 }, prepare: watchShifts })
+    viewer.forgive(/status of 401/)
+    const { page } = viewer
+    await page.getByRole('heading', { name: 'Sign in to see your payments' }).waitFor()
+    expect(await page.evaluate(readShifts)).toBeLessThan(0.01)
+    const box = await page.locator('.sign-in').boundingBox()
+    expect((box?.x ?? 0) + (box?.width ?? 0) / 2).toBe(width / 2)
+  })
+
+  it('reads the message to sign as it is, line by line', async () => {
+    const { page } = await dashboard.visit('/sign-in', desk)
+    await page.getByRole('button', { name: 'Get the message to sign' }).click()
+    const code = page.locator('.command code')
+    await code.waitFor()
+    const starts = await code.evaluate((one) => {
+      const range = document.createRange()
+      const texts = document.createTreeWalker(one, NodeFilter.SHOW_TEXT)
+      const lefts: (readonly [string, number])[] = []
+      let isStart = true
+      for (let text = texts.nextNode(); text; text = texts.nextNode()) {
+        const word = text.textContent ?? ''
+        if (isStart && word.trim() !== '') {
+          range.selectNodeContents(text)
+          lefts.push([word, range.getBoundingClientRect().left - one.getBoundingClientRect().left])
+        }
+        isStart = word.includes('\n')
+      }
+      return lefts
+    })
+    expect(starts).toEqual(expect.arrayContaining(['URI:', 'Version:', 'Nonce:'].map((word) => [word, 0])))
+    expect(await code.innerText()).toBe(await code.textContent())
+  })
+})
