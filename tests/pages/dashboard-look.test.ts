@@ -40,7 +40,7 @@ describe('the look', () => {
     const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor)
     const light = await ground()
     await page.locator('summary', { hasText: 'Settings' }).click()
-    await page.getByText('dark', { exact: true }).click()
+    await page.getByText('Dark', { exact: true }).click()
     const dark = await ground()
     expect(dark).not.toBe(light)
     await page.reload()

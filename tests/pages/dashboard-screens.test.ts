@@ -15,7 +15,7 @@ afterEach(async () => {
 })
 
 const _phone = { viewport: { width: 390, height: 844 } }
-const _tablet = { viewport: { width: 768, height: 1024 } }
+const tablet = { viewport: { width: 768, height: 1024 } }
 const desk = { viewport: { width: 1440, height: 900 } }
 
 /** Changes the answers of these paths before the page reads them. */
@@ -79,5 +79,34 @@ describe('a visitor', () => {
     })
     expect(starts).toEqual(expect.arrayContaining(['URI:', 'Version:', 'Nonce:'].map((word) => [word, 0])))
     expect(await code.innerText()).toBe(await code.textContent())
+  })
+})
+
+describe('an address', () => {
+  it('without a screen says so, and marks no entry of the menu', async () => {
+    const { page } = await dashboard.visit('')
+    await page.locator('.plot').waitFor()
+    await page.goto(`${dashboard.service.url}/dashboard/nothere`)
+    await page.getByRole('heading', { name: 'Page not found' }).waitFor()
+    expect(await page.locator('.ways a[aria-current]').count()).toBe(0)
+    await page.getByRole('link', { name: 'Go to Home' }).click()
+    await page.locator('.plot').waitFor()
+  })
+
+  it.each([
+    ['/endpoint?name=GET /api/unknown', 'Endpoint not found', 'All endpoints'],
+    ['/payer?name=nobody', 'Payer not found', 'All payers'],
+  ])('of an unknown record says so (%s)', async (address, title, link) => {
+    const { page } = await dashboard.visit(address)
+    await page.getByRole('heading', { name: title }).waitFor()
+    expect(await page.locator('.plot, .tile').count()).toBe(0)
+    await page.getByRole('link', { name: link }).click()
+    await page.locator('tbody tr').first().waitFor()
+  })
+
+  it('of a payer without a name says so, and asks the service for nothing', async () => {
+    const { page, asked } = await dashboard.visit('/payer?name=', { ...tablet, prepare: watchShifts })
+    await page.getByRole('heading', { name: 'Payer not found' }).waitFor()
+    expect([await page.evaluate(readShifts), asked.filter((path) => path === '/api/analytics/payer')]).toEqual([0, []])
   })
 })

@@ -11,7 +11,7 @@ import { watchStatus } from './data/status.ts'
 import { isHelpOpen } from './dialogs/keyboard.ts'
 import { Skeleton } from './elements/states.tsx'
 import { Home } from './screens/home.tsx'
-import { Shell } from './screens/shell.tsx'
+import { Shell, UnknownScreen } from './screens/shell.tsx'
 
 /** Loaded on demand, because most visits open the home screen. */
 const others: Readonly<Record<Exclude<Screen, 'home'>, () => Promise<ComponentType>>> = {
@@ -27,6 +27,7 @@ const others: Readonly<Record<Exclude<Screen, 'home'>, () => Promise<ComponentTy
   problems: async () => (await import('./screens/problems.tsx')).Problems,
   refusals: async () => (await import('./screens/refusals.tsx')).Refusals,
   'sign-in': async () => (await import('./screens/sign-in.tsx')).SignIn,
+  unknown: async () => UnknownScreen,
 }
 
 const loadPayment = async () => (await import('./dialogs/payment.tsx')).PaymentDrawer
@@ -47,6 +48,7 @@ const titles: Readonly<Record<Screen, string>> = {
   problems: 'Problems',
   refusals: 'Refused proofs',
   'sign-in': 'Sign in',
+  unknown: 'Page not found',
 }
 
 export function App() {

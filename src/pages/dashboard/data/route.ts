@@ -15,6 +15,7 @@ const screens = [
   'problems',
   'refusals',
   'sign-in',
+  'unknown',
 ] as const
 export type Screen = (typeof screens)[number]
 
@@ -27,7 +28,8 @@ const base = '/dashboard'
 
 function readPlace(): Place {
   const name = location.pathname.slice(base.length + 1).replace(/\/$/, '')
-  return { screen: screens.find((one) => one === name) ?? 'home', query: new URLSearchParams(location.search) }
+  const screen = name === '' ? 'home' : (screens.find((one) => one === name) ?? 'unknown')
+  return { screen, query: new URLSearchParams(location.search) }
 }
 
 export const place = signal<Place>({ screen: 'home', query: new URLSearchParams() })

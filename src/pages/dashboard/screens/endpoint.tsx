@@ -21,12 +21,13 @@ export function Endpoint() {
   const { name, period, loaded } = sales
   return (
     <>
-      <ScreenHead title={name} within={['endpoints', 'Endpoints']}>
+      <ScreenHead title={name || 'Endpoint'} within={['endpoints', 'Endpoints']}>
         <PeriodBar period={period} />
       </ScreenHead>
       <Sales
         {...sales}
         subject="endpoint"
+        isKnown={isKnown}
         none="No payments for this endpoint in this period"
         figures={({ summary }) => <Totals summary={summary} period={period} />}
       >
@@ -44,6 +45,12 @@ export function Endpoint() {
       </Sales>
     </>
   )
+}
+
+/** Requests without a payment are counted by hour, so those of other periods are not considered. */
+function isKnown({ offers, records, summary: { payments, usage, previous } }: EndpointPage): boolean {
+  const counts = [payments, previous.payments, ...[usage, previous.usage].flatMap((one) => Object.values(one))]
+  return offers.length > 0 || records.length > 0 || counts.some((count) => count > 0)
 }
 
 function Totals({ summary, period }: { readonly summary: EndpointPage['summary']; readonly period: Period }) {

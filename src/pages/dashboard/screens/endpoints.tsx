@@ -138,15 +138,22 @@ function EndpointsTable({ lines, token, order }: EndpointsTableProps) {
       name: 'Endpoint',
       sorting: sort('endpoint'),
       cellClass: 'endpoint',
-      cell: ({ endpoint, challenged, calls, conversion }) => (
-        <Link href={formatAddress('endpoint', { name: endpoint })} class="row-link" row={endpoint}>
-          {endpoint || 'other paths'}
+      cell: ({ endpoint, challenged, calls, conversion }) => {
+        const more = (
           <span class="narrow">
             <Count count={challenged} /> asked, {formatShare(conversion, pageLocale())} paid, <Count count={calls} />{' '}
             calls
           </span>
-        </Link>
-      ),
+        )
+        // Other paths have no page.
+        if (endpoint === '') return <span class="muted">other paths{more}</span>
+        return (
+          <Link href={formatAddress('endpoint', { name: endpoint })} class="row-link" row={endpoint}>
+            {endpoint}
+            {more}
+          </Link>
+        )
+      },
       title: ({ endpoint }) => endpoint,
     },
     {

@@ -15,12 +15,13 @@ export function Payer() {
   const { name, period } = sales
   return (
     <>
-      <ScreenHead title={`Payer ${shorten(name)}`} within={['payers', 'Payers']}>
+      <ScreenHead title={name === '' ? 'Payer' : `Payer ${shorten(name)}`} within={['payers', 'Payers']}>
         <PeriodBar period={period} />
       </ScreenHead>
       <Sales
         {...sales}
         subject="payer"
+        isKnown={({ first }) => first !== null}
         none="No payments by this payer in this period"
         figures={({ summary, first, last }) => (
           <SalesTiles summary={summary} period={period}>

@@ -7,7 +7,7 @@ import mark from '../../look/mark.svg'
 import { isPaletteOpen } from '../data/palette.ts'
 import { formatAddress, place, type Screen } from '../data/route.ts'
 import { access, isReader, isShut, readSession, signOut } from '../data/session.ts'
-import { theme, themes, zone } from '../data/settings.ts'
+import { type Theme, theme, themes, zone } from '../data/settings.ts'
 import { countProblems, status } from '../data/status.ts'
 import { isHelpOpen, paletteKey } from '../dialogs/keyboard.ts'
 import { Alerts } from '../elements/alerts.tsx'
@@ -15,8 +15,9 @@ import { Choice } from '../elements/choice.tsx'
 import { Icon } from '../elements/icons.tsx'
 import { Link } from '../elements/link.tsx'
 import { Menu } from '../elements/menu.tsx'
+import { Notice } from '../elements/states.tsx'
 
-type Entry = readonly [screen: Exclude<Screen, 'sign-in' | 'endpoint' | 'payer' | 'refusals'>, name: string]
+type Entry = readonly [screen: Exclude<Screen, 'sign-in' | 'endpoint' | 'payer' | 'refusals' | 'unknown'>, name: string]
 
 /** A phone shows these in its bar, and the others in a menu beside them. */
 const firstEntries: readonly Entry[] = [
@@ -40,8 +41,8 @@ narrow.addEventListener('change', ({ matches }) => {
 })
 
 export function Shell({ children }: { readonly children: ComponentChildren }) {
-  // The screen asks for no data, so it does not learn whether the reader has access.
-  const isPlain = isShut.value || (place.value.screen === 'sign-in' && !isReader.value)
+  // These screens ask for no data, so they do not learn whether the reader has access.
+  const isPlain = isShut.value || (['sign-in', 'unknown'].includes(place.value.screen) && !isReader.value)
   return (
     <>
       <div class={isPlain ? 'shell shell-plain' : 'shell'}>
@@ -143,6 +144,8 @@ function Settings({ kind = 'button' }: { readonly kind?: string }) {
   )
 }
 
+const themeNames: Readonly<Record<Theme, string>> = { system: 'System', light: 'Light', dark: 'Dark' }
+
 /** Asks for the session when the menu is opened first. */
 function SettingsPanel() {
   const { signedIn, wallet = '' } = readSession()
@@ -152,7 +155,7 @@ function SettingsPanel() {
         <span aria-hidden="true">Theme</span>
         <Choice
           label="Theme"
-          options={themes.map((one) => [one, one])}
+          options={themes.map((one) => [one, themeNames[one]])}
           value={theme.value}
           onChange={(value) => {
             theme.value = value
@@ -164,7 +167,7 @@ function SettingsPanel() {
         <Choice
           label="Time zone"
           options={[
-            ['local', 'local time'],
+            ['local', 'Local time'],
             ['utc', 'UTC'],
           ]}
           value={zone.value}
@@ -186,7 +189,7 @@ function SettingsPanel() {
             </button>
           </li>
         )}
-        <li>
+        <li class="keys-help">
           <button
             type="button"
             onClick={() => {
@@ -208,6 +211,22 @@ function SettingsPanel() {
           )}
         </li>
       </ul>
+    </>
+  )
+}
+
+/** An address without a screen. */
+export function UnknownScreen() {
+  return (
+    <>
+      <ScreenHead title="Page not found" />
+      <div class="card">
+        <Notice title="The dashboard has no page at this address">
+          <Link href={formatAddress('home')} class="button">
+            Go to Home
+          </Link>
+        </Notice>
+      </div>
     </>
   )
 }

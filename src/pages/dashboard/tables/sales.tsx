@@ -16,10 +16,20 @@ import { Card } from '../elements/card.tsx'
 import { Trend } from '../elements/cells.tsx'
 import { Link } from '../elements/link.tsx'
 import { usePeriod } from '../elements/period.tsx'
-import { NoPayments, When } from '../elements/states.tsx'
+import { NoPayments, Notice, When } from '../elements/states.tsx'
 import { PaymentsTable } from './payments.tsx'
 
 type Subject = 'endpoint' | 'payer'
+
+/** The words for an endpoint or a payer that the service does not know. */
+const unknown = {
+  endpoint: {
+    title: 'Endpoint not found',
+    text: 'No endpoint with this name is for sale or was ever paid for.',
+    list: ['endpoints', 'All endpoints'],
+  },
+  payer: { title: 'Payer not found', text: 'No payer with this name ever paid.', list: ['payers', 'All payers'] },
+} as const
 
 /** The endpoint or payer in the address, the chosen period, and the data of the page. */
 export function useSales<Page>(subject: Subject) {
@@ -27,7 +37,7 @@ export function useSales<Page>(subject: Subject) {
   const period = usePeriod(false)
   const { from, to } = period
   const before = periodBefore(period, zone.value)?.from
-  const path = formatPath(`/api/analytics/${subject}`, { [subject]: name, from, to, before })
+  const path = name === '' ? undefined : formatPath(`/api/analytics/${subject}`, { [subject]: name, from, to, before })
   return { name, period, loaded: useAnswer<Page>(path, { follows: calmNews }) }
 }
 
@@ -36,6 +46,8 @@ interface SalesProps<Page> {
   readonly name: string
   readonly period: Period
   readonly loaded: Loaded<Page>
+  /** Whether the service knows the endpoint or payer. */
+  readonly isKnown: (page: Page) => boolean
   /** The title if there are no payments. */
   readonly none: string
   readonly figures: (page: Page) => ComponentChildren
@@ -44,8 +56,9 @@ interface SalesProps<Page> {
 }
 
 export function Sales<Page extends EndpointPage | PayerPage>(props: SalesProps<Page>) {
-  const { subject, name, period, loaded, none, figures, children } = props
-  const { value } = loaded
+  const { subject, name, period, loaded, isKnown, none, figures, children } = props
+  const { value, isStale } = loaded
+  if (name === '' || (value && !isStale && !isKnown(value))) return <Missing subject={subject} />
   return (
     <>
       <div class="framed figures">
@@ -81,6 +94,20 @@ export function Sales<Page extends EndpointPage | PayerPage>(props: SalesProps<P
         </div>
       </div>
     </>
+  )
+}
+
+function Missing({ subject }: { readonly subject: Subject }) {
+  const { title, text, list } = unknown[subject]
+  return (
+    <div class="framed">
+      <Notice title={title}>
+        <p>{text}</p>
+        <Link href={formatAddress(list[0])} class="button">
+          {list[1]}
+        </Link>
+      </Notice>
+    </div>
   )
 }
 
