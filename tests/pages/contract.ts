@@ -106,7 +106,7 @@ export async function contractAnswers(page: Page, name = '/api/weather'): Promis
       tokens: [tokenLine],
       records,
       status: statusAnswer(counts, name),
-      setup: { hasPayments: true, hasOwners: false, hasWebhooks: false, isLive: false },
+      setup: { hasPayments: true, hasOwners: false, hasWebhooks: false, isLive: false, frontPage: '/' },
     }),
     '/api/webhooks': () => ({
       receivers: [{ name: 'receiver', address: name, events: ['payment.confirmed', 'payment.finalized'] }],
@@ -213,6 +213,7 @@ export async function contractAnswers(page: Page, name = '/api/weather'): Promis
       canRefund: true,
       refundable: [],
       notRefundable: '',
+      refundableFrom: null,
       refund,
       usableUntil: at,
       allowance: { unit: 'request', amount: '10' },

@@ -2,6 +2,7 @@
 import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { readShifts } from '../harness/layout-shift.ts'
+import { contractAnswers } from './contract.ts'
 import { refundAnswer } from './contract-outgoing.ts'
 import { abroad, type DashboardFixture, openDashboard, watchShifts } from './dashboard-fixture.ts'
 
@@ -110,3 +111,44 @@ describe('an address', () => {
     expect([await page.evaluate(readShifts), asked.filter((path) => path === '/api/analytics/payer')]).toEqual([0, []])
   })
 })
+
+describe('a payment that its payer can still claim', () => {
+  const visit = (refundableFrom: string) =>
+    dashboard.visit('/payments?payment=r1', {
+      timezoneId: 'Asia/Kolkata',
+      prepare: async (page) => {
+        await contractAnswers(page)
+        await page.route('**/analytics/r1', async (route) => {
+          const why = `the payer can still claim the payment; try again at ${refundableFrom}`
+          const { refund: _refund, ...answer } = await readContract(page, '/analytics/r1')
+          return route.fulfill({ json: { ...answer, notRefundable: why, refundableFrom } })
+        })
+      },
+    })
+
+  it('can be refunded from a time of the reader’s clock on', async () => {
+    const later = new Date(Date.now() + 60_000)
+    const { page } = await visit(later.toISOString())
+    const text = page.getByText('The payer can still claim it. You can refund it from')
+    await text.waitFor()
+    expect(await text.innerText()).toMatch(/from (?:\d{1,2} \w+, |\w+ \d{1,2}, )?\d\d:\d\d on\.$/)
+    expect(await page.getByText('Not possible').count()).toBe(0)
+  })
+
+  it('has the day beside the time if that is not today', async () => {
+    const { page } = await visit('2030-12-03T13:41:47.197Z')
+    await page.getByText('You can refund it from Dec 3, 19:12 on.').waitFor()
+  })
+})
+
+/** An answer of the contract, read without the page. */
+async function readContract(page: Page, path: string): Promise<Record<string, unknown>> {
+  const context = await page.context().browser()?.newContext()
+  const other = await context?.newPage()
+  if (!context || !other) throw new Error('no browser')
+  await contractAnswers(other)
+  await other.goto(dashboard.service.url)
+  const answer = await other.evaluate(async (address) => (await fetch(address)).json(), path)
+  await context.close()
+  return answer
+}

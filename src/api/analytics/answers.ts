@@ -80,6 +80,9 @@ export const detail = feedRecord
       .array(refundable)
       .meta({ description: 'Possible refunds; see `POST /api/refunds`. `delivered` must be asked for.' }),
     notRefundable: z.string().meta({ description: 'The reason why no refund is possible; empty otherwise.' }),
+    refundableFrom: moment
+      .nullable()
+      .meta({ description: 'Time after which the payment can be refunded, if its payer can still claim it.' }),
     canRefund: z.boolean().meta({ description: 'Whether this server has a key that sends refunds.' }),
   })
   .meta({ id: 'PaymentDetail' })

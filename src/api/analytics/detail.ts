@@ -64,18 +64,20 @@ function describeRefunds(
 ) {
   if (refund) {
     const { payment: _payment, ...ordered } = formatRefundTransaction(rewards, refund)
-    return { refund: ordered, refundable: [], notRefundable: '' }
+    return { refund: ordered, refundable: [], notRefundable: '', refundableFrom: null }
   }
   const { token } = history.payment
   const decimals = decimalsOf(token)
   const rulings = listRefunds(history, clock.now())
+  const refused = rulings.find((ruling) => ruling.kind === 'refused')
   return {
     refundable: rulings.flatMap((ruling) => {
       if (ruling.kind === 'refused') return []
       const amount = decimals === undefined ? '' : formatUnits(ruling.units, decimals)
       return [{ token, amount, reason: ruling.reason }]
     }),
-    notRefundable: rulings.find((ruling) => ruling.kind === 'refused')?.why ?? '',
+    notRefundable: refused?.why ?? '',
+    refundableFrom: formatTime(refused?.from),
   }
 }
 

@@ -54,7 +54,17 @@ describe('a refund', () => {
     ['was delivered', { delivery: 'all' }, {}, 'was delivered'],
     ['was delivered in part', { delivery: 'some' }, {}, 'was delivered'],
   ])('is refused of a payment that %s', (_what, change, facts, why) => {
-    expect(judge(change, facts)).toEqual({ kind: 'refused', why: expect.stringContaining(why) })
+    expect(judge(change, facts)).toMatchObject({ kind: 'refused', why: expect.stringContaining(why) })
+  })
+  it('that is refused while the payer can claim names the time from which it is possible', () => {
+    const from = Date.UTC(2026, 11, 3, 13, 41)
+    const payment = { ...capture, state: 'unclaimed', at: from - 600_000 } as const
+    expect(judgeRefund({ payment, required: 100n }, from)).toEqual({
+      kind: 'refused',
+      why: 'the payer can still claim the payment; try again after 2026-12-03T13:41:00.000Z',
+      from,
+    })
+    expect(judgeRefund({ payment, required: 100n }, from + 1).kind).toBe('refundable')
   })
   it.each<readonly [string, Partial<PaymentListItem>, string[]]>([
     ['was delivered', { delivery: 'all' }, ['delivered 100']],

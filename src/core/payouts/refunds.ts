@@ -25,7 +25,8 @@ export type RefundRuling =
       /** Also if something was delivered for it. */
       readonly coversUse: boolean
     }
-  | { readonly kind: 'refused'; readonly why: string }
+  /** `from`: the time from which the payment can be refunded, if that is the reason. */
+  | { readonly kind: 'refused'; readonly why: string; readonly from?: number }
 
 /** The time within which a payer who intends to claim a payment does so. An earlier refund would only interfere. */
 const claimMarginMs = 600_000
@@ -59,11 +60,7 @@ export function judgeRefund(
       if (required !== undefined && units < required) return all('underpaid')
       // After the margin it is refundable even if it could still be claimed: a browser that lost its cookie never
       // claims it.
-      if (now <= payment.at + claimMarginMs)
-        return refused(
-          `the payer can still claim the payment; try again at ${new Date(payment.at + claimMarginMs).toISOString()}`,
-        )
-      return all('unclaimed')
+      return now <= payment.at + claimMarginMs ? refuseUntil(payment.at + claimMarginMs) : all('unclaimed')
     case 'finalized':
       if (delivery === 'none') return all('undelivered')
       if (evenDelivered) return { ...whole, reason: 'delivered', coversUse: true }
@@ -71,6 +68,11 @@ export function judgeRefund(
         return { kind: 'refundable', reason: 'surplus', units: units - required, voids: false, coversUse: false }
       return refused('the paid resource was delivered')
   }
+}
+
+function refuseUntil(from: number): RefundRuling {
+  const why = `the payer can still claim the payment; try again after ${new Date(from).toISOString()}`
+  return { kind: 'refused', why, from }
 }
 
 /** The refunds that are possible now, the usual one first. Empty with the reason if there is none. */

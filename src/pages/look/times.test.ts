@@ -1,6 +1,16 @@
 import { describe, expect, it } from 'vitest'
 import { chooseLocale } from './locale.ts'
-import { dayMs, formatExact, formatMoment, formatRelative, hourMs, readDay, startOfDay, writeDay } from './times.ts'
+import {
+  dayMs,
+  formatExact,
+  formatMoment,
+  formatRelative,
+  formatStart,
+  hourMs,
+  readDay,
+  startOfDay,
+  writeDay,
+} from './times.ts'
 
 const now = Date.parse('2026-01-31T12:34:56.000Z')
 
@@ -22,6 +32,17 @@ describe('moments', () => {
   it('are exact in UTC', () => {
     expect(formatExact(now, 'utc', 'en-US')).toBe('Jan 31, 2026, 12:34:56 UTC')
     expect(formatMoment(now, 'utc', 'en-US')).toBe('Jan 31, 12:34:56')
+  })
+})
+
+describe('the start of a time span', () => {
+  it.each([
+    ['2026-01-31T13:41:00.000Z', '13:41'],
+    ['2026-01-31T13:41:47.197Z', '13:42'],
+    ['2026-01-31T23:59:30.000Z', 'Feb 1, 00:00'],
+    ['2026-12-03T13:41:00.000Z', 'Dec 3, 13:41'],
+  ])('%s is shown as %s', (at, shown) => {
+    expect(formatStart(Date.parse(at), now, 'utc', 'en-US')).toBe(shown)
   })
 })
 

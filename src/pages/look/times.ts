@@ -51,9 +51,22 @@ export function formatDay(at: number, zone: Zone, locale: string): string {
   return openDateFormat(locale, { day: 'numeric', month: 'short', ...inZone(zone) }).format(at)
 }
 
+export function formatDate(at: number, zone: Zone, locale: string): string {
+  return openDateFormat(locale, { day: 'numeric', month: 'short', year: 'numeric', ...inZone(zone) }).format(at)
+}
+
 export function formatHour(at: number, zone: Zone, locale: string): string {
   const time = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const
   return openDateFormat(locale, { ...time, ...inZone(zone) }).format(at)
+}
+
+const minuteMs = 60_000
+
+/** The first whole minute from this time on, with its day if that is not today. */
+export function formatStart(at: number, now: number, zone: Zone, locale: string): string {
+  const minute = Math.ceil(at / minuteMs) * minuteMs
+  const hour = formatHour(minute, zone, locale)
+  return writeDay(minute, zone) === writeDay(now, zone) ? hour : `${formatDay(minute, zone, locale)}, ${hour}`
 }
 
 /** The midnight at or before this time, plus `days`. */

@@ -62,7 +62,7 @@ export async function planRefund(
   const history = await books.history(tx)
   if (!history) return { kind: 'unknown' }
   const ruling = judgeRefund(history, clock.now(), wish)
-  if (ruling.kind === 'refused') return ruling
+  if (ruling.kind === 'refused') return { kind: 'refused', why: ruling.why }
   const { payer, token, recipient, state } = history.payment
   const mint = parts.mintOf(token)
   if (mint === undefined) return { kind: 'refused', why: `this network has no ${token}` }

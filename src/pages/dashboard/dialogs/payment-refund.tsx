@@ -2,11 +2,14 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { formatAmount } from '../../look/amounts.ts'
+import { now } from '../../look/clock.ts'
 import { pageLocale } from '../../look/locale.ts'
+import { formatStart } from '../../look/times.ts'
 import { news, useAnswer } from '../data/answer.ts'
 import type { PaymentDetail } from '../data/answers.ts'
 import type { Refund, Refunds } from '../data/outgoing.ts'
 import { usePulse } from '../data/pulse.ts'
+import { zone } from '../data/settings.ts'
 import { isRefunded } from '../elements/cells.tsx'
 import { Part } from '../elements/fact.tsx'
 import { OutBadge, sentence, Transaction } from '../elements/outgoing.tsx'
@@ -48,7 +51,7 @@ export function RefundPart({ payment }: { readonly payment: PaymentDetail }) {
           ))}
         </div>
       )}
-      {isPossible && notRefundable !== '' && <p class="muted">Not possible: {notRefundable}.</p>}
+      {isPossible && notRefundable !== '' && <p class="muted">{describeRefusal(payment)}</p>}
       {asked.value && (
         <RefundDialog
           one={asked.value}
@@ -61,6 +64,12 @@ export function RefundPart({ payment }: { readonly payment: PaymentDetail }) {
       )}
     </Part>
   )
+}
+
+function describeRefusal({ notRefundable, refundableFrom = null }: PaymentDetail): string {
+  if (refundableFrom === null) return `Not possible: ${notRefundable}.`
+  const from = formatStart(Date.parse(refundableFrom), now(), zone.value, pageLocale())
+  return `The payer can still claim it. You can refund it from ${from} on.`
 }
 
 /** The refund, polled until it has landed. Then all figures are loaded again. */
