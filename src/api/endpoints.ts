@@ -116,6 +116,7 @@ async function readSetup({ routes, books }: TableParts) {
     hasOwners: routes.owners !== undefined,
     hasWebhooks: (routes.webhooks ?? noWebhooks).receivers.length > 0,
     isLive: routes.service.config.network === 'mainnet',
+    frontPage: routes.frontPage ?? null,
   }
 }
 

@@ -115,9 +115,10 @@ describe('GET /api/analytics/overview', () => {
     expect(points.map(({ payments, revenue }) => [payments, revenue])).toEqual([[3, '0.03']])
     const ends = [start - 48 * hour, start - 46 * hour].map((at) => new Date(at).toISOString())
     expect([before?.from, before?.to, before?.points]).toEqual([...ends, []])
-    expect(tokens.find(({ token }) => token === 'USDC')).toMatchObject({ payments: 3, share: '1' })
+    // The only accepted token.
+    expect(tokens).toMatchObject([{ token: 'USDC', payments: 3, share: '1' }])
     expect(records).toHaveLength(3)
-    expect(setup).toEqual({ hasPayments: true, hasOwners: false, hasWebhooks: false, isLive: false })
+    expect(setup).toEqual({ hasPayments: true, hasOwners: false, hasWebhooks: false, isLive: false, frontPage: null })
   })
 
   it('sums a long period by days, and has no points for all time', async () => {

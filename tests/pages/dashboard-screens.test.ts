@@ -152,3 +152,55 @@ async function readContract(page: Page, path: string): Promise<Record<string, un
   await context.close()
   return answer
 }
+
+describe('the service', () => {
+  it('shows a route by the name that its endpoint has everywhere, with the method beside it', async () => {
+    const { page } = await dashboard.visit('/service')
+    const row = page.getByRole('row').filter({ hasText: '/api/moon' })
+    await row.waitFor()
+    expect(await row.getByRole('link').innerText()).toBe('/api/moon')
+    await row.getByText('GET', { exact: true }).waitFor()
+  })
+
+  it('lists SOL beside the tokens with a mint', async () => {
+    const { page } = await dashboard.visit('/service')
+    const tokens = page.getByRole('region', { name: 'Tokens' })
+    const sol = tokens.locator('.fact').filter({ hasText: /^SOL/ })
+    await sol.getByText('Offered', { exact: true }).waitFor()
+    await sol.getByText('has no mint').waitFor()
+  })
+
+  it('keeps the button that copies a value beside it', async () => {
+    const { page } = await dashboard.visit('/service', desk)
+    const fact = page.locator('.fact').filter({ hasText: 'Genesis' })
+    await fact.waitFor()
+    const ends = await fact.evaluate((one) => {
+      const range = document.createRange()
+      range.selectNodeContents(one.querySelector('code') as Element)
+      const button = one.querySelector('button')?.getBoundingClientRect().left ?? 0
+      return button - range.getBoundingClientRect().right
+    })
+    expect(ends).toBeLessThan(12)
+  })
+
+  it('keeps the method and the path of a route together', async () => {
+    const { page } = await dashboard.visit('/service', { prepare: (asking) => contractAnswers(asking, 'GET /status') })
+    const cell = page.getByRole('region', { name: 'Upstreams' }).locator('td:last-child').first()
+    expect(await cell.textContent()).toBe('GET\u00a0/status')
+  })
+})
+
+describe('the first steps', () => {
+  it('lead to a resource that a browser can buy', async () => {
+    const prepare = (page: Page) =>
+      changeAnswer<{ setup: object }>(page, '/api/analytics/overview', (answer) => ({
+        ...answer,
+        records: [],
+        setup: { ...answer.setup, hasPayments: false, frontPage: '/' },
+      }))
+    const { page } = await dashboard.visit('', { prepare })
+    const step = page.getByRole('listitem').filter({ hasText: 'Make the first payment' })
+    const read = (name: string) => step.getByRole('link', { name }).getAttribute('href')
+    expect([await read('the page of the resource'), await read('front page')]).toEqual(['/api/moon', '/'])
+  })
+})

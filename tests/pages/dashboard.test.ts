@@ -327,7 +327,7 @@ describe('the other screens', () => {
     const routes = page.getByRole('region', { name: 'Routes and prices' })
     await routes
       .getByRole('row')
-      .filter({ hasText: 'GET /api/weather' })
+      .filter({ hasText: '/api/weather GET' })
       .getByText('0.0125 USDC for a request')
       .waitFor()
     const tokens = page.getByRole('region', { name: 'Tokens' })
@@ -458,7 +458,7 @@ describe('the other screens', () => {
     const { page } = await dashboard.visit('/payments')
     const alert = page
       .getByRole('alert')
-      .getByText('A resource is down, so it is not sold. The upstream is out of reach.')
+      .getByText('A resource is down, so it is not sold. GET /api/moon: the upstream is out of reach.')
     await alert.waitFor()
   })
 

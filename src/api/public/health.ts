@@ -1,7 +1,7 @@
 /** `/readyz` and `/metrics`: the state of a service for load balancers and monitors. */
 import { signatureBytes } from '../../core/encoding/base58.ts'
 import { joinReports } from '../../paywall/quote/readiness-report.ts'
-import type { Readiness, ReadinessReport } from '../../paywall/runtime/catalog.ts'
+import type { CatalogEntry, Readiness, ReadinessReport } from '../../paywall/runtime/catalog.ts'
 import type { Runtime } from '../../paywall/runtime/runtime.ts'
 import { within } from '../../paywall/runtime/within.ts'
 import { type Access, isLocalVisit, mayRead, type Visitor } from '../http/access.ts'
@@ -24,6 +24,8 @@ interface Finding {
   readonly code: string
   /** For the operator: it can name nodes and hosts. */
   readonly reason: string
+  /** The names of the affected routes, if they are published. */
+  readonly routes?: readonly string[]
 }
 
 export function createHealth(service: Runtime) {
@@ -69,9 +71,7 @@ async function findFaults(service: Runtime): Promise<Findings> {
   const unsold = selling.flatMap(({ ready, isPaused: isOut, why = 'no route can sell' }) =>
     ready || isOut || clock !== undefined ? [] : [{ code: 'not_selling', reason: why }],
   )
-  const paused = selling.flatMap(({ isPaused: isOut, why = '' }) =>
-    isOut ? [{ code: 'resource_unavailable', reason: why }] : [],
-  )
+  const paused = findPaused(service.catalog.entries(), selling)
   const peeking = service.ledger.peek(new Uint8Array(signatureBytes)).then(
     () => undefined,
     (error: unknown) => (error instanceof Error ? error.message : String(error)),
@@ -83,6 +83,17 @@ async function findFaults(service: Runtime): Promise<Findings> {
     ...unsold,
   ]
   return { faults, paused, isPaused, offered, withheld }
+}
+
+/** One finding for each reason, because an upstream may have many routes. */
+function findPaused(entries: readonly CatalogEntry[], reports: readonly ReadinessReport[]): readonly Finding[] {
+  const routes = new Map<string, readonly string[]>()
+  for (const [index, { isPaused, why = '' }] of reports.entries()) {
+    const { methods = [], path } = entries[index] ?? {}
+    const name = path === undefined ? [] : [`${methods.join(', ')} ${path}`]
+    if (isPaused) routes.set(why, [...(routes.get(why) ?? []), ...name])
+  }
+  return [...routes].map(([reason, names]) => ({ code: 'resource_unavailable', reason, routes: names }))
 }
 
 /**

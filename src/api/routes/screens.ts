@@ -33,7 +33,7 @@ export function screenRows({ books, status, setup, catalog, refusals, service }:
       'The home screen of the dashboard in one response',
       summaryQuery,
       { answer: screens.overview },
-      (query) => readOverview({ books, status: readNow, setup }, query),
+      (query) => readOverview({ books, status: readNow, setup, catalog }, query),
     ),
     readingRow(
       endpoints.endpoint,

@@ -34,6 +34,7 @@ export const overview = z
         hasOwners: z.boolean().meta({ description: 'Whether the option `owners` is set.' }),
         hasWebhooks: z.boolean(),
         isLive: z.boolean().meta({ description: 'Whether the service sells for real money.' }),
+        frontPage: z.string().nullable().meta({ description: 'The path of the front page, if there is one.' }),
       })
       .meta({ description: 'The first steps of a new service.' }),
   })

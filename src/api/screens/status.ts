@@ -19,7 +19,7 @@ export interface StatusAlert {
 
 /** The state of the sales of this process. */
 export interface SalesState {
-  readonly faults: readonly { readonly code: string; readonly reason: string }[]
+  readonly faults: readonly { readonly code: string; readonly reason: string; readonly routes?: readonly string[] }[]
   readonly withheld: Readonly<Record<string, string | undefined>>
 }
 
@@ -39,7 +39,10 @@ export async function readStatus(parts: StatusParts) {
     parts.books.countProblems(mostCounted),
     readMoney(parts),
   ])
-  const sales = faults.map(({ code, reason }) => ({ kind: code as StatusAlert['kind'], detail: reason }))
+  const sales = faults.map(({ code, reason, routes = [] }) => ({
+    kind: code as StatusAlert['kind'],
+    detail: routes.length === 0 ? reason : `${routes.join(', ')}: ${reason}`,
+  }))
   const tokens = Object.entries(withheld).map(([token, why]) => ({
     kind: 'token_withheld' as const,
     detail: `${token}: ${why}`,

@@ -27,11 +27,15 @@ export function Notice({ title, children }: { readonly title: string; readonly c
   )
 }
 
+/** The path of something for sale. Undefined if no path is published. */
+export function findFirstPath(): string | undefined {
+  const offer = readService()?.endpoints.find(({ path }) => path !== null)
+  return offer?.path?.replace(/^[A-Z]+ /, '').replace(/\*+$/, '')
+}
+
 /** The command that makes the first payment. */
 export function firstCommand(): string {
-  const offer = readService()?.endpoints.find(({ path }) => path !== null)
-  const path = offer?.path?.replace(/^[A-Z]+ /, '').replace(/\*+$/, '') ?? '/<resource>'
-  return `npx paystile pay ${location.origin}${path}`
+  return `npx paystile pay ${location.origin}${findFirstPath() ?? '/<resource>'}`
 }
 
 /** `title` is the heading for an empty period. Without it, the service has no payments at all. */

@@ -7,7 +7,7 @@ import { Card } from '../elements/card.tsx'
 import { Command } from '../elements/copy.tsx'
 import { Icon } from '../elements/icons.tsx'
 import { Link } from '../elements/link.tsx'
-import { firstCommand } from '../elements/states.tsx'
+import { findFirstPath, firstCommand } from '../elements/states.tsx'
 
 interface StepProps {
   readonly title: string
@@ -31,13 +31,25 @@ function FirstStep({ title, isDone, children }: StepProps) {
 }
 
 export function FirstSteps({ setup }: { readonly setup: Overview['setup'] }) {
-  const { hasPayments, hasOwners, hasWebhooks, isLive } = setup
+  // An older service does not send the front page.
+  const { hasPayments, hasOwners, hasWebhooks, isLive, frontPage = null } = setup
+  const path = findFirstPath()
   const { owner = false } = readSession()
   return (
     <Card id="first-steps" title="First steps">
       <ol class="first-steps">
         <FirstStep title="Make the first payment" isDone={hasPayments}>
-          <p>From a terminal, or in the browser on the page of the resource. It appears here within a second.</p>
+          <p>
+            From a terminal, or in the browser on{' '}
+            {path === undefined ? 'the page of the resource' : <a href={path}>the page of the resource</a>}. It appears
+            here within a second.
+            {frontPage && (
+              <>
+                {' '}
+                Everything that is for sale is on the <a href={frontPage}>front page</a>.
+              </>
+            )}
+          </p>
           <Command text={firstCommand()} />
         </FirstStep>
         <FirstStep title="Sign in with the owner’s wallet" isDone={owner}>

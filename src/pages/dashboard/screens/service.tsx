@@ -82,7 +82,7 @@ export function Service() {
           </Card>
           <div class="pair">
             <Card id="sold-tokens" title="Tokens">
-              <Tokens tokens={known.tokens} />
+              <Tokens tokens={known.tokens} routes={value.routes} />
             </Card>
             <Card id="versions" title="Versions">
               <Versions versions={value.versions} />
@@ -144,6 +144,11 @@ function EditPrices({ prices, reload }: { readonly prices: ServicePage['prices']
   )
 }
 
+/** The method and the path of a route stay on one line. */
+function keepTogether(route: string): string {
+  return route.replace(' ', '\u00a0')
+}
+
 type UpstreamLine = ServicePage['upstreams'][number]
 const upstreamColumns: readonly Column<UpstreamLine>[] = [
   {
@@ -153,7 +158,7 @@ const upstreamColumns: readonly Column<UpstreamLine>[] = [
       <>
         {origin}
         {why !== '' && <p class="muted route-why">{sentence(why)}</p>}
-        <span class="narrow route-why">{routes.join(' · ')}</span>
+        <span class="narrow route-why">{routes.map(keepTogether).join(' · ')}</span>
       </>
     ),
   },
@@ -162,7 +167,7 @@ const upstreamColumns: readonly Column<UpstreamLine>[] = [
     class: 'trail',
     cell: ({ isUp }) => <span class={`badge ${isUp ? 'good' : 'bad'}`}>{isUp ? 'Up' : 'Down'}</span>,
   },
-  { name: 'Routes', class: 'wide', cellClass: 'waits', cell: ({ routes }) => routes.join(', ') },
+  { name: 'Routes', class: 'wide', cellClass: 'waits', cell: ({ routes }) => routes.map(keepTogether).join(', ') },
 ]
 
 type PriceChange = NonNullable<ServicePage['prices']>['changes'][number]
@@ -240,17 +245,16 @@ const columns: readonly Column<Route>[] = [
     cellClass: 'endpoint',
     title: ({ path }) => path ?? '',
     cell: (one) => {
-      const path = one.path?.replace(/^[A-Z]+ /, '') ?? ''
-      const name = `${one.methods.join(', ')} ${one.path ?? 'without a name'}`
       return (
         <>
-          {path === '' ? (
-            name
+          {one.path === null ? (
+            'without a name'
           ) : (
-            <Link href={formatAddress('endpoint', { name: path })} class="row-link">
-              {name}
+            <Link href={formatAddress('endpoint', { name: one.path })} class="row-link">
+              {one.path}
             </Link>
-          )}
+          )}{' '}
+          <span class="muted">{one.methods.join(', ')}</span>
           {one.why !== '' && <p class="muted route-why">{sentence(one.why)}</p>}
           <span class="narrow">
             {one.isSelling ? 'Sells' : 'Paused'} · {one.acceptedMints.join(', ')}
@@ -280,17 +284,19 @@ const columns: readonly Column<Route>[] = [
 ]
 
 /** A token that is not offered has an alert that starts with its code. */
-function Tokens({ tokens }: { readonly tokens: WellKnown['tokens'] }) {
+function Tokens({ tokens, routes }: { readonly tokens: WellKnown['tokens']; readonly routes: readonly Route[] }) {
   const withheld = (status.value?.alerts ?? []).filter(({ kind }) => kind === 'token_withheld')
+  const codes = [...new Set([...Object.keys(tokens), ...routes.flatMap(({ acceptedMints }) => acceptedMints)])]
   return (
     <dl class="facts card-text">
-      {Object.entries(tokens).map(([code, mint]) => {
+      {codes.map((code) => {
+        const mint = tokens[code]
         const alert = withheld.find(({ detail }) => detail.startsWith(`${code}:`))
         return (
           <div key={code} class="fact">
             <dt>{code}</dt>
             <dd class="fact-id">
-              <code>{mint.address}</code>
+              {mint ? <code>{mint.address}</code> : <span class="muted">has no mint</span>}
               <span class={`badge ${alert ? 'warn' : 'good'}`}>{alert ? 'Not offered' : 'Offered'}</span>
             </dd>
           </div>
