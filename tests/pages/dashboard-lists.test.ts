@@ -66,7 +66,7 @@ describe('a tablet', () => {
     ['/endpoints', ['Endpoint', 'Asked (402)', 'Payments', 'Conversion', 'Delivered', 'Revenue, USDC']],
     ['/payers', ['Payer', 'Payments', 'Paid', 'Revenue, USDC', 'First', 'Last']],
     ['/settlement', ['Sold', 'Received', 'Against the quote', 'State', 'Transaction', 'When']],
-    ['/webhooks', ['Event', 'State', 'Receiver', 'Attempts', 'Problem', 'When']],
+    ['/webhooks', ['Event', 'State', 'Attempts', 'Problem', 'When']],
     ['/problems', ['Problem', 'Received', 'Endpoint', 'When']],
   ] as const
   it.each(['/api/weather', 'GET /a/very/long/endpoint/name/that/nobody/would/choose/if/they/had/to/type/it'])(

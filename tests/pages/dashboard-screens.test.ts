@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { readShifts } from '../harness/layout-shift.ts'
 import { contractAnswers } from './contract.ts'
 import { refundAnswer } from './contract-outgoing.ts'
-import { abroad, type DashboardFixture, openDashboard, watchShifts } from './dashboard-fixture.ts'
+import { abroad, type DashboardFixture, goTo, openDashboard, watchShifts } from './dashboard-fixture.ts'
 
 let dashboard: DashboardFixture
 beforeAll(async () => {
@@ -15,7 +15,7 @@ afterEach(async () => {
   expect(await dashboard.leave()).toEqual([])
 })
 
-const _phone = { viewport: { width: 390, height: 844 } }
+const phone = { viewport: { width: 390, height: 844 } }
 const tablet = { viewport: { width: 768, height: 1024 } }
 const desk = { viewport: { width: 1440, height: 900 } }
 
@@ -112,6 +112,54 @@ describe('an address', () => {
   })
 })
 
+describe('webhooks', () => {
+  interface Answer {
+    readonly receivers: readonly object[]
+    readonly deliveries: readonly object[]
+  }
+  const address = 'https://shop.example/hooks/paystile/payments/of/this/service'
+  const visit = (names: readonly string[]) =>
+    dashboard.visit('/webhooks', {
+      ...tablet,
+      prepare: (page) =>
+        changeAnswer<Answer>(page, '/api/webhooks', () => ({
+          receivers: names.map((name) => ({ name, address, events: ['payment.confirmed'] })),
+          deliveries: names.map((receiver) => ({
+            ...{ id: receiver, type: 'payment.confirmed', state: 'delivered', receiver, address },
+            ...{ at: new Date().toISOString(), attempts: 1, why: '' },
+          })),
+        })),
+    })
+
+  it('do not repeat the only receiver in each line on a tablet', async () => {
+    const { page } = await visit(['one'])
+    await page.locator('tbody tr').first().waitFor()
+    const heading = page.getByRole('columnheader', { name: 'Receiver' })
+    expect(await heading.isVisible()).toBe(false)
+    await page.setViewportSize(desk.viewport)
+    await heading.waitFor()
+  })
+
+  it('show each of several receivers in one line', async () => {
+    const { page } = await visit(['one', 'other'])
+    const cell = page.getByRole('cell', { name: address }).first()
+    await cell.waitFor()
+    expect(await cell.getAttribute('title')).toBe(address)
+    const height = (selector: string) =>
+      page
+        .locator(selector)
+        .first()
+        .evaluate((one) => one.clientHeight)
+    expect(await height('tbody tr')).toBeLessThan(48)
+  })
+
+  it('name the command that tests a receiver in one line on a wide screen', async () => {
+    const { page } = await dashboard.visit('/webhooks', desk)
+    const lines = await page.locator('.command code').evaluate((one) => one.clientHeight / 16)
+    expect(lines).toBeLessThan(3)
+  })
+})
+
 describe('a payment that its payer can still claim', () => {
   const visit = (refundableFrom: string) =>
     dashboard.visit('/payments?payment=r1', {
@@ -190,6 +238,51 @@ describe('the service', () => {
   })
 })
 
+describe('figures', () => {
+  it.each(['', '/endpoints', '/payers'])('of a column have the same number of decimals (%s)', async (screen) => {
+    const amounts = ['0.4', '0.135', '0.1', '0.031']
+    const made = amounts.map((revenue, index) => ({ revenue, gross: revenue, refunded: index === 1 ? '0.02' : '0' }))
+    const at = new Date().toISOString()
+    const lines = made.map((one, index) => ({
+      ...one,
+      payments: 1,
+      unvalued: 0,
+      received: { USDC: one.revenue },
+      index,
+    }))
+    const prepare = async (page: Page) => {
+      await contractAnswers(page)
+      const overview = (await readContract(page, '/api/analytics/overview')) as { summary: object }
+      const topEndpoints = lines.map(({ index, ...one }) => ({ ...one, path: `/${index}`, calls: 1 }))
+      const give = (path: string, json: object) =>
+        page.route(
+          (url) => url.pathname === path,
+          (route) => route.fulfill({ json }),
+        )
+      await give('/api/analytics/overview', { ...overview, summary: { ...overview.summary, topEndpoints } })
+      const base = { revenueToken: 'USDC', from: null, to: null, next: null }
+      const revenue = lines.map(({ index, ...one }) => ({ ...one, endpoint: `/${index}`, sentBack: {} }))
+      await give('/analytics', { ...base, usage: [], revenue })
+      const payers = lines.map(({ index, ...one }) => ({
+        ...one,
+        payer: `p${index}`,
+        first: at,
+        last: at,
+        sentBack: {},
+      }))
+      await give('/analytics/payers', { ...base, payers })
+    }
+    const { page } = await dashboard.visit(screen, { ...desk, prepare })
+    const table = page.locator('table').filter({ has: page.getByRole('columnheader', { name: /^Revenue, USDC/ }) })
+    await table.waitFor()
+    const headings = await table.locator('th').allInnerTexts()
+    const read = (name: RegExp) =>
+      table.locator(`td:nth-child(${headings.findIndex((one) => name.test(one)) + 1})`).allInnerTexts()
+    expect(await read(/^Revenue/)).toEqual(['0.400', '0.135', '0.100', '0.031'])
+    expect(await read(/^Refunded/)).toEqual(['–', '0.02', '–', '–'])
+  })
+})
+
 describe('the first steps', () => {
   it('lead to a resource that a browser can buy', async () => {
     const prepare = (page: Page) =>
@@ -202,5 +295,96 @@ describe('the first steps', () => {
     const step = page.getByRole('listitem').filter({ hasText: 'Make the first payment' })
     const read = (name: string) => step.getByRole('link', { name }).getAttribute('href')
     expect([await read('the page of the resource'), await read('front page')]).toEqual(['/api/moon', '/'])
+  })
+})
+
+describe('a phone', () => {
+  it('shows the name of a figure right above it', async () => {
+    for (const prepare of [contractAnswers, undefined]) {
+      const { page } = await dashboard.visit('', { ...phone, ...(prepare && { prepare }) })
+      await page.locator('.tile').first().waitFor()
+      const gaps = await page.locator('.tile').evaluateAll((tiles) =>
+        tiles.map((tile) => {
+          const range = document.createRange()
+          range.selectNodeContents(tile.querySelector('dt') as Element)
+          const value = tile.querySelector('.tile-value')?.getBoundingClientRect().top ?? 0
+          return value - range.getBoundingClientRect().bottom
+        }),
+      )
+      expect(gaps).toEqual(gaps.map(() => expect.toSatisfy((gap) => gap < 8)))
+    }
+  })
+
+  it('keeps the name of an open screen within its part of the bar', async () => {
+    const { page } = await dashboard.visit('/settlement', phone)
+    for (const screen of ['/settlement', '/webhooks']) {
+      await goTo(page, screen)
+      const part = page.locator('.ways summary')
+      const room = await part.evaluate((one) => {
+        const { left, right } = one.getBoundingClientRect()
+        const range = document.createRange()
+        range.selectNode(one.querySelector('.way-open')?.firstChild as Node)
+        const parts = [range, ...one.querySelectorAll('.icon')].map((part) => part.getBoundingClientRect())
+        return Math.min(...parts.map((part) => Math.min(part.left - left, right - part.right)))
+      })
+      expect([screen, room]).toEqual([screen, expect.toSatisfy((one) => one >= 4)])
+    }
+  })
+
+  it('has no list of keys, and its settings are sentences', async () => {
+    const { page } = await dashboard.visit('/payments', { ...phone, hasTouch: true, isMobile: true })
+    await page.locator('summary', { hasText: 'Settings' }).click()
+    await page.getByText('Times in').waitFor()
+    expect(await page.locator('.menu-list').getByRole('button', { name: /^Keys/ }).count()).toBe(0)
+    const words = await page.locator('.setting label').allInnerTexts()
+    expect(words).toContain('Local time')
+  })
+})
+
+describe('paper', () => {
+  it('has the dates of the period', async () => {
+    const { page } = await dashboard.visit('/endpoints?period=custom&from=2026-03-01&to=2026-03-07')
+    await page.locator('tbody tr, .notice').first().waitFor()
+    await page.emulateMedia({ media: 'print' })
+    const shown = page.locator('.period').filter({ visible: true })
+    expect(await shown.innerText()).toBe('Mar 1, 2026 – Mar 7, 2026')
+  })
+
+  it('breaks no name of an endpoint within a word', async () => {
+    const { page } = await dashboard.visit('/sign-in', {
+      viewport: { width: 718, height: 1016 },
+      prepare: (asking) => contractAnswers(asking, '/api/calendar'),
+    })
+    await page.emulateMedia({ media: 'print' })
+    for (const screen of ['', '/endpoints', '/payments', '/problems', '/service']) {
+      await goTo(page, screen)
+      await page.locator('td.endpoint').first().waitFor()
+      const lines = await page.locator('td.endpoint').evaluateAll((cells) =>
+        cells.map((cell) => {
+          const texts = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT)
+          let most = 0
+          for (let text = texts.nextNode(); text; text = texts.nextNode()) {
+            const start = (text.textContent ?? '').indexOf('calendar')
+            if (start < 0) continue
+            const range = document.createRange()
+            range.setStart(text, start)
+            range.setEnd(text, start + 'calendar'.length)
+            most = Math.max(most, range.getClientRects().length)
+          }
+          return most
+        }),
+      )
+      expect([screen, Math.max(...lines)]).toEqual([screen, 1])
+    }
+  })
+})
+
+describe('rewards', () => {
+  it('name the payee and the role in the heading of their column', async () => {
+    const { page } = await dashboard.visit('/rewards', { prepare: contractAnswers })
+    await page
+      .getByRole('region', { name: 'Payees' })
+      .getByRole('columnheader', { name: 'Payee and role', exact: true })
+      .waitFor()
   })
 })

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import {
   compareAmounts,
   compareShares,
+  createColumnFormat,
   formatAmount,
   formatCount,
   formatPercent,
@@ -34,6 +35,27 @@ describe('amounts', () => {
     ['', '–'],
   ])('%s as a headline is %s', (text, shown) => {
     expect(formatRounded(text, 'en-US')).toBe(shown)
+  })
+
+  it.each([
+    [
+      ['0.4', '0.135', '0.1', '0.031'],
+      ['0.400', '0.135', '0.100', '0.031'],
+    ],
+    [
+      ['12.34567', '0.00579123'],
+      ['12.34567', '0.00579'],
+    ],
+    [
+      ['5', '684.120331'],
+      ['5.00', '684.12'],
+    ],
+    [
+      ['1', ''],
+      ['1.00', '–'],
+    ],
+  ])('%j in a column are %j', (texts, shown) => {
+    expect(texts.map(createColumnFormat(texts, 'en-US'))).toEqual(shown)
   })
 
   it.each([

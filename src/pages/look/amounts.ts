@@ -1,6 +1,6 @@
 /** Numbers for people. Amounts keep every digit unless the caller rounds, and never pass through a float. */
 import { formatDecimal } from '../../core/money/money.ts'
-import { compareDecimals, roundDecimal } from './decimals.ts'
+import { compareDecimals, countPlaces, roundDecimal } from './decimals.ts'
 import { openNumberFormat } from './formats.ts'
 
 export function formatCount(count: number, locale: string): string {
@@ -15,6 +15,12 @@ export function formatAmount(text: string, locale: string, leastPlaces = 2): str
 /** For headlines: two places, or as many as three significant digits need. */
 export function formatRounded(text: string, locale: string): string {
   return formatAmount(roundDecimal(text, choosePlaces(text)), locale)
+}
+
+/** For a column: `formatRounded` with the same number of places for all amounts, so that their decimal points align. */
+export function createColumnFormat(texts: readonly string[], locale: string): (text: string) => string {
+  const places = Math.max(2, ...texts.map((text) => countPlaces(roundDecimal(text, choosePlaces(text)))))
+  return (text) => formatAmount(roundDecimal(text, places), locale, places)
 }
 
 function choosePlaces(text: string): number {

@@ -63,6 +63,10 @@ export function roundDecimal(text: string, places: number): string {
   return write({ units: divide(value.units, 10n ** BigInt(value.places - places)), places })
 }
 
+export function countPlaces(text: string): number {
+  return read(text)?.places ?? 0
+}
+
 /** The part as a share of the whole, as a number for drawing; undefined if the whole is zero. */
 export function computeRatio(part: string, whole: string): number | undefined {
   const [over, under] = [read(part), read(whole)]

@@ -1,5 +1,5 @@
 /** Revenue with its parts: earnings and refunds. */
-import { formatAmount, formatRounded } from '../../look/amounts.ts'
+import { createColumnFormat, formatAmount, formatRounded } from '../../look/amounts.ts'
 import { addDecimals, compareDecimals } from '../../look/decimals.ts'
 import { pageLocale } from '../../look/locale.ts'
 import type { Revenue } from '../data/answers.ts'
@@ -51,11 +51,14 @@ export function revenueColumns<Line extends Revenue>(
   sort: (key: RevenueKey) => Sorting | undefined = () => undefined,
 ): readonly Column<Line>[] {
   const locale = pageLocale()
-  const part = (name: string, key: RevenueKey): Column<Line> => ({
+  const createFormat = (key: RevenueKey) => createColumnFormat(lines.map(readers[key]), locale)
+  const formatRevenue = createFormat('revenue')
+  const part = (name: string, key: RevenueKey, format = createFormat(key)): Column<Line> => ({
     name,
     sorting: sort(key),
     class: 'number wide spare',
-    cell: (line) => formatRounded(readers[key](line), locale),
+    cell: (line) =>
+      key === 'refunded' && !isRefunded(line) ? <span class="muted">–</span> : format(readers[key](line)),
     title: (line) => formatAmount(readers[key](line), locale),
   })
   return [
@@ -64,7 +67,7 @@ export function revenueColumns<Line extends Revenue>(
       name: token ? `Revenue, ${token}` : 'Revenue',
       class: where,
       sorting: sort('revenue'),
-      cell: ({ revenue }) => formatRounded(revenue, locale),
+      cell: ({ revenue }) => formatRevenue(revenue),
       title: (line) => exactRevenue(line, token),
     },
   ]

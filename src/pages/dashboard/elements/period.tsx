@@ -1,8 +1,9 @@
 /** The choice of the period: today, the last days, this month, or certain days. */
 import { useSignal } from '@preact/signals'
 import { now } from '../../look/clock.ts'
+import { pageLocale } from '../../look/locale.ts'
 import { listEnds, type Period, type PeriodName, readPeriod } from '../../look/periods.ts'
-import { writeDay } from '../../look/times.ts'
+import { formatDate, writeDay } from '../../look/times.ts'
 import { change, place } from '../data/route.ts'
 import { zone } from '../data/settings.ts'
 import { Choice } from './choice.tsx'
@@ -47,6 +48,9 @@ export function PeriodBar({ period, hasAll = false }: PeriodBarProps) {
   }
   return (
     <div class="period">
+      <span class="period-dates">
+        {period.name === 'all' ? 'All time' : ends.map((at) => formatDate(at, zone.value, pageLocale())).join(' – ')}
+      </span>
       <Choice label="Period" options={names.map((name) => [name, words[name]])} value={period.name} onChange={choose} />
       {isOpen.value && period.name === 'custom' && (
         <span class="days">

@@ -25,6 +25,7 @@ import { ScreenHead } from './shell.tsx'
 
 /** As high as the content of a card. */
 const cardLines = 7
+const mostEndpoints = 6
 
 export function Home() {
   // All time has no period before it and no chart.
@@ -152,6 +153,7 @@ function TopEndpoints({ summary: { topEndpoints, revenueToken } }: { readonly su
         <p>Choose a longer one above.</p>
       </Notice>
     )
+  const rows = topEndpoints.slice(0, mostEndpoints)
   const columns: readonly Column<Summary['topEndpoints'][number]>[] = [
     {
       name: 'Endpoint',
@@ -165,14 +167,7 @@ function TopEndpoints({ summary: { topEndpoints, revenueToken } }: { readonly su
     },
     { name: 'Calls', class: 'number wide', cell: ({ calls }) => <Count count={calls} /> },
     { name: 'Payments', class: 'number', cell: ({ payments }) => <Count count={payments} /> },
-    ...revenueColumns(topEndpoints, revenueToken),
+    ...revenueColumns(rows, revenueToken),
   ]
-  return (
-    <Table
-      caption="Endpoints with the most revenue"
-      columns={columns}
-      rows={topEndpoints.slice(0, 6)}
-      rowKey={({ path }) => path}
-    />
-  )
+  return <Table caption="Endpoints with the most revenue" columns={columns} rows={rows} rowKey={({ path }) => path} />
 }

@@ -55,7 +55,7 @@ export function Webhooks() {
                     <Table
                       class="many"
                       caption="Messages, newest first"
-                      columns={columns}
+                      columns={createColumns(receivers.length > 1)}
                       rows={deliveries}
                       rowKey={({ id }) => id}
                       rowClass={({ id }) => markOpen('delivery', id)}
@@ -99,7 +99,8 @@ function Badge({ state }: { readonly state: State }) {
   return <span class={`badge ${tone}`}>{name}</span>
 }
 
-const columns: readonly Column<Delivery>[] = [
+/** On a tablet, the only receiver is not repeated in each line. */
+const createColumns = (hasSeveral: boolean): readonly Column<Delivery>[] => [
   {
     name: 'Event',
     class: 'lead',
@@ -124,8 +125,8 @@ const columns: readonly Column<Delivery>[] = [
   },
   {
     name: 'Receiver',
-    class: 'wide',
-    cellClass: 'endpoint',
+    class: hasSeveral ? 'wide' : 'wide spare',
+    cellClass: 'endpoint one-line',
     cell: ({ address, receiver }) => address || receiver || 'all',
     title: ({ address }) => address,
   },

@@ -95,7 +95,7 @@ function createColumns(rewards: Rewards): readonly Column<Payee>[] {
   })
   return [
     {
-      name: 'Payee',
+      name: 'Payee and role',
       cellClass: 'payee',
       cell: ({ id, payee, role }) => (
         <Link href={changeAddress({ payee: id })} class="row-link" row={id}>
