@@ -6,10 +6,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import * as analyticsAnswers from '../../src/api/analytics/answers.ts'
 import * as publicAnswers from '../../src/api/public/answers.ts'
 import * as screenAnswers from '../../src/api/screens/answers.ts'
-import { decodeAddress } from '../../src/core/encoding/base58.ts'
+import { decodeAddress, encodeBase58 } from '../../src/core/encoding/base58.ts'
 import { isReceiptGenuine } from '../../src/core/protocol/receipt.ts'
 import { createVerifier } from '../../src/host/keys/ed25519.ts'
-import { memo } from '../harness/localnet-fixture.ts'
+import { memo, proofOf } from '../harness/localnet-fixture.ts'
 import { eventually } from '../harness/shop.ts'
 import { createShopFixture, type ShopFixture } from '../harness/shop-fixture.ts'
 import { type House, openHouse } from './api-fixture.ts'
@@ -419,6 +419,32 @@ describe('an unclaimed payment', () => {
   })
 })
 
+describe('a claim whose transaction is not on chain', () => {
+  it('is listed without an amount, and counts nowhere', async () => {
+    const named = await openHouse(shop, { ledger: join(shop.directory, 'named.sqlite') })
+    const invented = encodeBase58(new Uint8Array(64).fill(7))
+    const refused = await named.claim(proofOf(invented, await named.challenge(), shop.payer))
+    expect(await refused.json()).toMatchObject({ code: 'tx_not_found' })
+    const { records, totals } = await eventually(
+      async () => analyticsAnswers.analytics.parse((await json(named.get('/analytics?view=records,totals'))).body),
+      (page) => page.records?.length === 1,
+    )
+    expect(records).toMatchObject([{ state: 'unclaimed', problem: 'not_on_chain', amount: '', worth: '' }])
+    expect(totals).toMatchObject({ payments: 0, unaccepted: 0, notOnChain: 1, received: { USDC: '0' } })
+    expect((await json(named.get('/api/analytics'))).body).toMatchObject({ payments: 0, pending: 0, unclaimed: 0 })
+    const { body } = await json(named.get(`/analytics/${records?.[0]?.id}`))
+    expect(analyticsAnswers.detail.parse(body)).toMatchObject({
+      required: '0.01',
+      amount: '',
+      checks: { exists: 'unchecked' },
+      timeline: [{ event: 'claimed', note: expect.stringContaining('no node has returned it') }],
+      refundable: [],
+      notRefundable: 'the transaction is not on chain yet',
+    })
+    await named.close()
+  })
+})
+
 describe('GET /analytics/problems', () => {
   it('lists payments that arrived and bought nothing, with the requested resource and the next step', async () => {
     const recipient = (await shop.world.person()).address
@@ -606,6 +632,13 @@ describe('discovery', () => {
     expect(text).toContain('for more than one request also needs sig= or claim=')
     expect(text).toContain('- GET /data: 0.01 USDC per request, paid in USDC. The secret, in full.')
     expect(text).toContain('Payment-Proof: tx=<signature>; requestId=<requestId>; payer=<address>')
+  })
+
+  it('names the time that a price buys as the checkout does', async () => {
+    const hourly = await openHouse(shop, { per: { seconds: 600 } })
+    const text = await (await hourly.visit('/llms.txt')).text()
+    expect(text).toContain('- GET /data: 0.01 USDC per 10 minutes')
+    await hourly.close()
   })
 
   it('describes every address of its own and every price in OpenAPI 3.1', async () => {

@@ -35,8 +35,15 @@ export function createPaperBooks(): PaperBooks {
   const books = createBooks()
   return {
     ...books,
-    sumPayments: async (query) =>
-      sumsOf(await books.listPayments(query)).map(({ received, ...sum }) => ({ ...sum, units: received })),
+    sumPayments: async (query) => {
+      const listed = await books.listPayments(query)
+      return sumsOf(listed.filter(counts)).map(({ token, payments, received, worth, unvalued, refundedWorth }) => {
+        const others = listed.filter((one) => one.token === token && !counts(one))
+        const notOnChain = others.filter(({ fault }) => fault === 'not_on_chain').length
+        const sum = { token, payments, units: received, worth, unvalued, refundedWorth }
+        return { ...sum, unaccepted: others.length - notOnChain, notOnChain }
+      })
+    },
   }
 }
 

@@ -131,6 +131,9 @@ describe('the list', () => {
     const { books, parts } = createFixture()
     for (let number = 0; number < 9; number += 1) books.payments.push(captureOf(number))
     books.payments.push(captureOf(9, { endpoint: '/api/b', token: 'SOL', units: 3n, worth: undefined }))
+    const seen = { status: 'pending', state: 'unclaimed', worth: undefined, units: 8_000n, delivery: 'none' } as const
+    books.payments.push(captureOf(10, { ...seen, payer: '', fault: 'underpaid' }))
+    books.payments.push(captureOf(11, { ...seen, payer: '', fault: 'not_on_chain' }))
     const read = async (query: object) =>
       analyticsAnswers.analytics.parse(
         await readAnalytics(parts, { ...list, limit: 2, view: ['records', 'totals', 'names'], ...query }),
@@ -139,11 +142,20 @@ describe('the list', () => {
     expect(all.records).toHaveLength(2)
     expect(all.totals).toEqual({
       payments: 10,
+      unaccepted: 1,
+      notOnChain: 1,
       isCut: false,
       worth: '0.09',
+      refunded: '0',
       unvalued: 1,
       received: { NATIVE: '0', USDC: '0.09', SOL: '0.000000003' },
     })
+    expect(all.records?.map(({ problem, amount }) => [problem, amount])).toEqual([
+      ['not_on_chain', ''],
+      ['underpaid', '0.008'],
+    ])
+    const byValue = (await read({ order: 'smallest', limit: 12 })).records?.map(({ problem }) => problem)
+    expect([byValue?.[0], ...(byValue?.slice(-2) ?? [])]).toEqual(['underpaid', 'not_on_chain', ''])
     expect(all.names).toEqual({ endpoints: ['/api/a', '/api/b'], tokens: ['NATIVE', 'USDC', 'SOL'] })
     expect((await read({ payer: 'payer-1' })).totals).toMatchObject({ payments: 3, worth: '0.03' })
     expect((await read({ q: 'payer-1' })).totals).toMatchObject({ payments: 3 })

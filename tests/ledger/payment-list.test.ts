@@ -207,30 +207,31 @@ describe.each(stores)('the list of the %s ledger', (_name, open) => {
   describe('sums of the list', () => {
     const sum = (query: Partial<PaymentListQuery> = {}) => books().sumPayments({ order: 'latest', most: 100, ...query })
 
-    it('count what the same query lists, also late and observed payments', async () => {
+    it('count the accepted payments of the same query, and beside them all others', async () => {
       const huge = 2n ** 64n - 1n
       await registered({ received: huge, worth: 7n * 10n ** 14n })
       await registered({ received: huge, worth: undefined, endpoint: '/b' })
       await registered({ received: 5n, token: 'SOL', worth: 1n })
       await desk.ledger.recordLate(createPayment({ received: 3n, worth: 2n }))
-      await journal().sight([createSighting({ received: 4n })])
-      const sol = { token: 'SOL', payments: 1, units: 5n, worth: 1n, unvalued: 0 }
-      const usdc = { token: 'USDC', payments: 4, units: 2n * huge + 7n, worth: 7n * 10n ** 14n + 2n, unvalued: 2 }
+      const reverted = await registered({ received: 6n, worth: 3n })
+      await journal().conclude([{ tx: reverted.tx, finality: 'reverted' }])
+      const named = createSighting({ received: 9n, slot: 0 })
+      await journal().sight([createSighting({ received: 4n }), named])
+      const none = { payments: 0, unaccepted: 0, notOnChain: 0, units: 0n, worth: 0n, refundedWorth: 0n, unvalued: 0 }
+      const sol = { ...none, token: 'SOL', payments: 1, units: 5n, worth: 1n }
+      const counted = { payments: 2, units: 2n * huge, worth: 7n * 10n ** 14n, unvalued: 1 }
+      const usdc = { ...none, token: 'USDC', ...counted, unaccepted: 3, notOnChain: 1 }
       expect(await sum()).toEqual([sol, usdc])
       expect(await sum({ token: 'SOL' })).toEqual([sol])
-      expect(await sum({ endpoint: '/b' })).toEqual([
-        { token: 'USDC', payments: 1, units: huge, worth: 0n, unvalued: 1 },
-      ])
-      expect(await sum({ status: 'pending' })).toEqual([
-        { token: 'USDC', payments: 1, units: 4n, worth: 0n, unvalued: 1 },
-      ])
+      expect(await sum({ endpoint: '/b' })).toEqual([{ ...none, token: 'USDC', payments: 1, units: huge, unvalued: 1 }])
+      expect(await sum({ status: 'pending' })).toEqual([{ ...none, token: 'USDC', unaccepted: 1, notOnChain: 1 }])
       expect(await sum({ payer: 'payer-9' })).toEqual([])
     })
 
     it('read a limited number of payments of each list', async () => {
       for (const worth of [1n, 2n, 4n]) await registered({ worth, paidAt: startOfTests - 1_000 + Number(worth) })
       await journal().sight([createSighting(), createSighting()])
-      expect(await sum({ most: 1 })).toMatchObject([{ payments: 2, worth: 4n }])
+      expect(await sum({ most: 1 })).toMatchObject([{ payments: 1, unaccepted: 1, worth: 4n }])
     })
   })
 

@@ -72,6 +72,9 @@ describe.each(stores)('the problems of the %s ledger', (_name, open) => {
       ['underpaid', 'request-2'],
       ['unmatched', ''],
     ])
+    const faults = await Promise.all(found.map(async ({ payment }) => (await books().findPayment(payment.tx))?.fault))
+    expect(faults.slice(2, -1)).toEqual(['underpaid', 'late', 'surplus', 'surplus', 'underpaid', 'underpaid'])
+    expect([faults[0], faults[1], faults.at(-1)]).toEqual([undefined, undefined, undefined])
     expect(found[4]).toMatchObject({ required: most - 1n, until: startOfTests + 60 * minuteMs })
     expect(found[1]).toEqual({
       kind: 'unclaimed',
@@ -101,6 +104,9 @@ describe.each(stores)('the problems of the %s ledger', (_name, open) => {
     ])
     await journal().sight([two, three])
     expect((await list({ kind: 'surplus' })).map(({ payment }) => payment.at - paidAt)).toEqual([2, 1])
+    const listed = await books().listPayments({ order: 'latest', most: 10 })
+    expect(listed.map(({ fault }) => fault)).toEqual(['surplus', 'surplus', undefined, 'underpaid'])
+    expect((await books().history(two.tx))?.payment.fault).toBe('surplus')
     expect((await list({ kind: 'unclaimed' })).map(({ payment }) => payment.at - paidAt)).toEqual([0])
     await desk.use(takeOf(createPayment({ tx: two.tx, paidAt: paidAt + 1 })), 'delivered')
     expect((await list({ kind: 'surplus' })).map(({ payment }) => payment.at - paidAt)).toEqual([2, 0])
@@ -251,9 +257,11 @@ describe.each(stores)('the history of a payment in the %s ledger', (_name, open)
       required: undefined,
     })
     expect(await books().history(named.tx)).toMatchObject({ isShown: false, seenAt: undefined })
+    expect(await books().findPayment(named.tx)).toMatchObject({ fault: 'not_on_chain', state: 'unclaimed' })
     desk.clock.advance(5)
     await journal().sight([{ ...named, slot: 5 }])
     expect(await books().history(named.tx)).toMatchObject({ isShown: true, seenAt: startOfTests + 5 })
+    expect((await books().findPayment(named.tx))?.fault).toBeUndefined()
   })
 
   it('T62: has the end that the chain gave it last', async () => {

@@ -216,6 +216,24 @@ describe.each(stores)('a refund in the books of the %s ledger', (_name, open) =>
     expect(await desk.books().audit()).toEqual([])
   })
 
+  it('is subtracted from the sum of a list at its value, unless the payment was late', async () => {
+    const [whole, part] = [await registered({ received: 10n, worth }), await registered({ received: 10n, worth })]
+    const late = createPayment({ received: 10n, worth, usableUntil: Number.MAX_SAFE_INTEGER })
+    await desk.ledger.recordLate(late)
+    const sum = () => desk.books().sumPayments({ order: 'latest', most: 10 })
+    const first = await refund(whole, 10n)
+    expect(await sum()).toMatchObject([{ payments: 2, unaccepted: 1, worth: 2n * worth, refundedWorth: 0n }])
+    await first.land()
+    for (const [payment, units] of [
+      [part, 1n],
+      [late, 10n],
+    ] as const)
+      await (await refund(payment, units)).land()
+    const refundedWorth = worth + worth / 10n
+    expect(await sum()).toMatchObject([{ payments: 2, unaccepted: 1, worth: 2n * worth, refundedWorth }])
+    expect(await sums()).toMatchObject([{ payments: 2, worth: 2n * worth, refundedWorth }])
+  })
+
   it('of a part subtracts that part of the value, and ranks payers by their net amounts', async () => {
     const generous = await registered({ payer: 'payer-2', received: 30_000n, worth: 3n * worth })
     await registered({ payer: 'payer-1', received: 25_000n, worth: 2n * worth })

@@ -21,6 +21,7 @@ export async function contractAnswers(page: Page, name = '/api/weather'): Promis
     status: 'Verified',
     verification: 'confirmed',
     state: 'finalized',
+    problem: '',
     delivery: 'all',
     recipient: name,
     splits: `0.03 ${name}; 0.02 ${name}/2`,
@@ -30,7 +31,7 @@ export async function contractAnswers(page: Page, name = '/api/weather'): Promis
     refunded: '0.05',
     revenue: '0.2',
   }
-  const lateRecord = { ...record, id: 'r2', status: 'Expired', state: 'late', delivery: 'none' }
+  const lateRecord = { ...record, id: 'r2', status: 'Expired', state: 'late', problem: 'late', delivery: 'none' }
   const records = [record, { ...lateRecord, token: 'SOL', amount: '0.000006667', refunded: '0.000006667' }]
   const usage = {
     endpoint: name,
@@ -167,7 +168,16 @@ export async function contractAnswers(page: Page, name = '/api/weather'): Promis
       usage: [usage],
       revenue: [{ endpoint: name, payments: 4, ...net, unvalued: 0, received, sentBack }],
       tokens: [tokenLine],
-      totals: { payments: 2, isCut: false, worth: '0.25', unvalued: 1, received },
+      totals: {
+        payments: 1,
+        unaccepted: 1,
+        notOnChain: 0,
+        isCut: false,
+        worth: '0.25',
+        refunded: '0.05',
+        unvalued: 0,
+        received,
+      },
       names: { endpoints: [name], tokens: ['USDC', 'SOL'] },
     }),
     '/api/analytics/endpoint': () => ({

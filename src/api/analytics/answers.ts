@@ -3,7 +3,7 @@
  */
 import { z } from 'zod'
 import { units } from '../../core/payment/allowance.ts'
-import { paymentListStatuses } from '../../core/payment/history.ts'
+import { paymentFaults, paymentListStatuses } from '../../core/payment/history.ts'
 import { ledgerEventKinds } from '../../core/ports/outbox.ts'
 import { problemKinds } from '../../core/ports/reports.ts'
 import { check, count, decimal, moment, token } from '../http/answers.ts'
@@ -37,6 +37,9 @@ export const feedRecord = z
     status: z.enum(Object.values(feedStatuses)),
     verification: z.enum(paymentListStatuses),
     state: z.enum(states),
+    problem: z
+      .enum(['', ...paymentFaults, 'reverted'])
+      .meta({ description: 'Why it is not accepted; empty if it is, or if it only lacks a proof.' }),
     delivery: z.enum(['none', 'some', 'all']),
     recipient: z.string(),
     splits: z
@@ -187,9 +190,12 @@ export const analytics = z
     tokens: z.array(tokenLine).optional(),
     totals: z
       .strictObject({
-        payments: count,
+        payments: count.meta({ description: 'Accepted payments. The amounts are their sums.' }),
+        unaccepted: count.meta({ description: 'Other payments: unclaimed, underpaid, late and reverted ones.' }),
+        notOnChain: count.meta({ description: 'Claims whose transactions no node has returned.' }),
         isCut: z.boolean().meta({ description: 'Whether there are more payments than were summed.' }),
         worth: decimal.meta({ description: 'In `revenueToken`, when paid: refunds are not subtracted.' }),
+        refunded: decimal.meta({ description: 'Their refunds, in `revenueToken`.' }),
         unvalued: count,
         received: byToken,
       })

@@ -12,7 +12,7 @@ import type { BooksParts } from './reports.ts'
 
 type Check = 'passed' | 'failed' | 'unchecked'
 export const timelineEvents = [
-  ...(['paid', 'seen', 'registered', 'delivered', 'undelivered', 'finalized', 'reverted', 'late'] as const),
+  ...(['claimed', 'paid', 'seen', 'registered', 'delivered', 'undelivered', 'finalized', 'reverted', 'late'] as const),
   ...(['shared', 'unshared', 'refunding', 'refunded'] as const),
 ] as const
 
@@ -106,7 +106,11 @@ function createTimeline(history: History, outgoing: readonly Step[]): readonly S
   const { payment, isShown, seenAt, registeredAt, undeliveredAt, concludedAt } = history
   if (!isShown)
     return [
-      { at: undefined, event: 'paid', note: 'A proof refers to this transaction, but no node has returned it yet.' },
+      {
+        at: payment.at,
+        event: 'claimed',
+        note: 'A proof refers to this transaction, but no node has returned it yet.',
+      },
     ]
   // A proof can arrive before the watcher sees the payment.
   const begin: readonly Step[] = [

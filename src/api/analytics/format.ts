@@ -58,8 +58,8 @@ export function formatPayment(
     payer: payment.payer,
     endpoint: payment.endpoint,
     token: payment.token,
-    /** The amount that the recipient received, in whole tokens. Empty if the service no longer knows the decimals of the token. */
-    amount: decimals === undefined ? '' : formatUnits(payment.units, decimals),
+    /** The amount that the recipient received, in whole tokens. Empty if the service no longer knows the decimals of the token, or for a claim that is not on chain. */
+    amount: decimals === undefined || isNotOnChain(payment) ? '' : formatUnits(payment.units, decimals),
     /** In `revenueToken`, at the rate of the payment's time. Empty if there was no rate. */
     worth: payment.worth === undefined ? '' : formatUnits(payment.worth, worthDecimals),
     revenueToken,
@@ -85,6 +85,11 @@ export function formatPayment(
     /** Contribution to the revenue: the worth less the refund. 0 if the payment does not count, empty without a rate. */
     revenue: formatRevenueOf(payment, sentBack ?? 0n),
   }
+}
+
+/** A proof names the transaction, but no node has returned it. */
+export function isNotOnChain({ fault }: Pick<PaymentListItem, 'fault'>): boolean {
+  return fault === 'not_on_chain'
 }
 
 function formatSplitParts(parts: readonly SplitPart[] = [], decimals: number | undefined): string {

@@ -63,5 +63,10 @@ export function formatFeedRecord(
   wentOut: WentOut | undefined,
 ) {
   const record = formatPayment(payment, decimalsOf, revenueToken, wentOut)
-  return { id: cursors.write(payment), ...withoutTransactions(record) }
+  return { id: cursors.write(payment), ...withoutTransactions(record), problem: readProblem(payment) }
+}
+
+/** The reason why the payment is not accepted. An observed one may still lack only its proof. */
+function readProblem({ state, fault }: PaymentListItem) {
+  return state === 'late' || state === 'reverted' ? state : (fault ?? '')
 }

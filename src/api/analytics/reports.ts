@@ -96,14 +96,20 @@ async function readNames(books: Books) {
   return { endpoints: [...new Set(endpoints.map(({ endpoint }) => endpoint))], tokens: listBooked(sums) }
 }
 
-/** Sums of a list. Its refunds are not subtracted. */
+/** Sums of the accepted payments of a list, and the numbers of the others. */
 function formatTotals(parts: Pick<BooksParts, 'decimalsOf'>, sums: readonly ListSum[]) {
   const payments = total(sums, (sum) => sum.payments)
-  const own = sums.map((sum) => ({ ...sum, received: sum.units, refunded: 0n, refundedWorth: 0n }))
+  const unaccepted = total(sums, (sum) => sum.unaccepted)
+  const notOnChain = total(sums, (sum) => sum.notOnChain)
+  const own = sums.map((sum) => ({ ...sum, received: sum.units, refunded: 0n }))
+  const { gross, refunded } = formatRevenue(own)
   return {
     payments,
-    isCut: payments >= mostSummed,
-    worth: formatRevenue(own).gross,
+    unaccepted,
+    notOnChain,
+    isCut: payments + unaccepted + notOnChain >= mostSummed,
+    worth: gross,
+    refunded,
     unvalued: total(sums, ({ unvalued }) => unvalued),
     received: amountsBy(parts, own).received,
   }

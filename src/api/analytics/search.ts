@@ -6,6 +6,7 @@ import type { PaymentListItem } from '../../core/payment/history.ts'
 import type { Books, ListSum, PaymentListMark, PaymentListQuery } from '../../core/ports/reports.ts'
 import { openRequest } from '../../core/protocol/request-id.ts'
 import type { Cursors } from './cursor.ts'
+import { isNotOnChain } from './format.ts'
 import type { PageQuery } from './queries.ts'
 
 export interface SearchParts {
@@ -74,9 +75,10 @@ export async function listInOrder(
 /** In units of 10⁻¹² of the revenue token. A payment in this token has a value before it has a rate. */
 function computeValue(
   { decimalsOf }: Pick<ListParts, 'decimalsOf'>,
-  { token, units, worth }: PaymentListItem,
+  { token, units, worth, fault }: PaymentListItem,
   revenueToken: TokenCode,
 ): bigint | undefined {
+  if (isNotOnChain({ fault })) return undefined
   const decimals = token === revenueToken ? decimalsOf(token) : undefined
   if (worth !== undefined || decimals === undefined) return worth
   return (units * 10n ** BigInt(worthDecimals)) / 10n ** BigInt(decimals)

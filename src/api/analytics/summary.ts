@@ -1,6 +1,6 @@
 /** `GET /api/analytics`: the summary of a period, beside that of the period before. */
 import type { Period, Sum, Usage } from '../../core/ports/reports.ts'
-import { readRevenueToken } from './format.ts'
+import { isNotOnChain, readRevenueToken } from './format.ts'
 import type { SummaryQuery } from './queries.ts'
 import type { BooksParts } from './reports.ts'
 import {
@@ -45,7 +45,7 @@ export async function readSummary(parts: BooksParts, query: SummaryQuery) {
     unvalued: total(sums, ({ unvalued }) => unvalued),
     ...formatPeriod(period),
     ...(previous && { previous: computeTotals(previous) }),
-    pending: pending.length,
+    pending: pending.filter((payment) => !isNotOnChain(payment)).length,
     // As in the list: a payment without a requestId of this service is an unrelated transfer to the wallet.
     unclaimed: unclaimed.filter(({ request }) => request !== '').length,
   }

@@ -1,4 +1,6 @@
 /** Describes a service and its offers for programs and agents without prior knowledge of it. */
+import { formatAllowance } from '../../core/checkout/languages/allowance-text.ts'
+import { english } from '../../core/checkout/languages/language.ts'
 import { encodeBase58 } from '../../core/encoding/base58.ts'
 import type { MintTable } from '../../core/money/tokens.ts'
 import type { CatalogEntry } from '../../paywall/runtime/catalog.ts'
@@ -88,7 +90,8 @@ ${lines.length === 0 ? '- None at the moment.' : lines.join('\n')}
 function priceText({ price, token, per }: CatalogEntry): string {
   const amount = price === undefined ? `a price in ${token} that depends on the request` : `${price} ${token}`
   if (per.unit === 'request') return `${amount} per ${per.amount === 1 ? 'request' : `${per.amount} requests`}`
-  if (per.unit === 'second') return `${amount} per ${per.amount} seconds`
+  if (per.unit === 'second')
+    return `${amount} per ${formatAllowance({ unit: 'second', amount: BigInt(per.amount) }, english)}`
   return `${amount} per megabyte`
 }
 

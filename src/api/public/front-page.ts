@@ -1,4 +1,5 @@
 /** The front page of a service: a page with the items for sale for people, and the same list for programs. */
+import { formatAccess, formatAllowance } from '../../core/checkout/languages/allowance-text.ts'
 import { type Language, readLanguage } from '../../core/checkout/languages/language.ts'
 import type { Seller } from '../../core/checkout/seller.ts'
 import { formatDecimal } from '../../core/money/money.ts'
@@ -6,7 +7,6 @@ import { compressPage } from '../../paywall/pages/compress.ts'
 import { createNonce, createPage } from '../../paywall/pages/document.ts'
 import { isForPeople } from '../../paywall/pages/for-people.ts'
 import { type FrontItem, renderFrontPage } from '../../paywall/pages/front-page.ts'
-import { formatAccess, formatAllowance } from '../../paywall/quote/allowance-text.ts'
 import type { CatalogEntry } from '../../paywall/runtime/catalog.ts'
 import { answer, createPageResponse } from '../http/errors.ts'
 import { endpoints } from '../http/paths.ts'

@@ -6,6 +6,13 @@ import type { SplitPart } from './splits.ts'
 export const paymentListStatuses = ['pending', 'confirmed', 'expired'] as const
 export type PaymentListStatus = (typeof paymentListStatuses)[number]
 
+/**
+ * The reason why the service does not accept an observed payment. `not_on_chain`: a proof names the transaction, but no
+ * node has returned it. `surplus`: it is above the price, or another payment has paid for its requestId.
+ */
+export const paymentFaults = ['not_on_chain', 'underpaid', 'late', 'surplus'] as const
+export type PaymentFault = (typeof paymentFaults)[number]
+
 /** One row of the payment list. */
 export interface PaymentListItem {
   readonly tx: Uint8Array
@@ -17,7 +24,7 @@ export interface PaymentListItem {
   readonly recipient: string
   readonly endpoint: string
   readonly token: TokenCode
-  /** The amount that the recipient received. */
+  /** The amount that the recipient received. With the fault `not_on_chain`, the price. */
   readonly units: bigint
   /** The amounts that other wallets received in the same transaction. */
   readonly splits?: readonly SplitPart[]
@@ -27,6 +34,8 @@ export interface PaymentListItem {
   readonly status: PaymentListStatus
   /** More precise than the status: `late`, `unclaimed` and `reverted` all have the status expired. */
   readonly state: 'unclaimed' | 'confirmed' | 'finalized' | 'late' | 'reverted'
+  /** Undefined for a registered payment, and for one that only lacks a proof. */
+  readonly fault?: PaymentFault | undefined
   /** Whether all, some or none of the purchase was delivered. */
   readonly delivery: 'none' | 'some' | 'all'
 }

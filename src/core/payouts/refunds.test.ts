@@ -51,6 +51,7 @@ describe('a refund', () => {
     ['was taken back by the chain', { state: 'reverted' }, {}, 'the chain reverted the payment'],
     ['is not final', { state: 'confirmed' }, {}, 'is not final yet'],
     ['was just made', { state: 'unclaimed', at: now - 600_000 }, {}, 'can still claim the payment'],
+    ['is not on chain', { state: 'unclaimed', at: 0, fault: 'not_on_chain' }, {}, 'is not on chain yet'],
     ['was delivered', { delivery: 'all' }, {}, 'was delivered'],
     ['was delivered in part', { delivery: 'some' }, {}, 'was delivered'],
   ])('is refused of a payment that %s', (_what, change, facts, why) => {

@@ -56,6 +56,7 @@ export function judgeRefund(
     case 'late':
       return all('late')
     case 'unclaimed':
+      if (payment.fault === 'not_on_chain') return refused('the transaction is not on chain yet')
       if (request === '') return all('unmatched')
       if (required !== undefined && units < required) return all('underpaid')
       // After the margin it is refundable even if it could still be claimed: a browser that lost its cookie never

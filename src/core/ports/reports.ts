@@ -77,14 +77,20 @@ export interface PaymentListQuery {
   readonly most: number
 }
 
-/** The payments of one token in a list, without their refunds. */
+/** The payments of one token in a list. Like `Sum`, it counts accepted payments. */
 export interface ListSum {
   readonly token: TokenCode
   readonly payments: number
+  /** The number of the other payments on chain: unclaimed, underpaid, late and reverted ones. */
+  readonly unaccepted: number
+  /** The number of claims whose transactions no node has returned. */
+  readonly notOnChain: number
   /** In base units of the token. */
   readonly units: bigint
   /** In units of 10⁻¹² of the report token, for payments with a value. */
   readonly worth: bigint
+  /** The final refunds of payments that are not late, whenever they were sent, in the same units as `worth`. */
+  readonly refundedWorth: bigint
   /** The number of payments without a value. */
   readonly unvalued: number
 }

@@ -27,7 +27,7 @@ const paid = (at: number, last: number) =>
     late: false,
     finality: 'confirmed',
   })
-const unclaimed = (at: number, last: number) => listObservation(seen(at, last), 1)
+const unclaimed = (at: number, last: number) => listObservation(seen(at, last), false, 1)
 
 it('two lists are merged in order, and a payment that was claimed between the reads has its current state', () => {
   const [one, other] = [

@@ -1,7 +1,7 @@
 /** Builds the items of the payment list, from registered payments and from observed ones. Both databases use it. */
 import type { Unit } from '../../core/payment/allowance.ts'
 import { findMissing, type Positions } from '../../core/payment/byte-ranges.ts'
-import type { PaymentListItem } from '../../core/payment/history.ts'
+import type { PaymentFault, PaymentListItem } from '../../core/payment/history.ts'
 import type { Sighting } from '../../core/ports/journal.ts'
 import type { PaymentRecord } from '../../core/ports/ledger.ts'
 import type { PaymentListMark, PaymentListQuery } from '../../core/ports/reports.ts'
@@ -51,12 +51,21 @@ export function listPayment(payment: Registered): PaymentListItem {
   }
 }
 
-/** The item of a payment that is not claimed yet. */
-export function listObservation(sighting: Sighting, now: number): PaymentListItem {
+/** The item of a payment that is not claimed yet. `isSecond`: another payment has paid for its requestId in full. */
+export function listObservation(sighting: Sighting, isSecond: boolean, now: number): PaymentListItem {
   const { tx, request, payer, recipient, endpoint, token, received, paidAt, claimableUntil } = sighting
   const status = now > claimableUntil ? 'expired' : 'pending'
   const what = { tx, at: paidAt, request, payer, recipient, endpoint, token, units: received, worth: undefined }
-  return { ...what, status, state: 'unclaimed', delivery: 'none' }
+  return { ...what, status, state: 'unclaimed', fault: findFault(sighting, isSecond), delivery: 'none' }
+}
+
+function findFault(sighting: Sighting, isSecond: boolean): PaymentFault | undefined {
+  const { request, slot, received, required, paidAt, payableUntil } = sighting
+  if (slot === 0) return 'not_on_chain'
+  if (required !== undefined && received < required) return 'underpaid'
+  if (payableUntil > 0 && paidAt > payableUntil) return 'late'
+  const isMore = required !== undefined && received > required
+  return request !== '' && (isSecond || isMore) ? 'surplus' : undefined
 }
 
 function deliveryOf({ allowance, late, used, deliveries, positions }: Registered): PaymentListItem['delivery'] {

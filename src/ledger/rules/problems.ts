@@ -1,4 +1,4 @@
-/** Finds the problem of an observed payment, and merges lists of problems. Both databases use it. */
+/** Builds the problems of observed payments, and merges lists of problems. Both databases use it. */
 import type { Sighting } from '../../core/ports/journal.ts'
 import { type PaymentListMark, type Problem, type ProblemKind, problemKinds } from '../../core/ports/reports.ts'
 import { compareMarks, listObservation } from './payment-list.ts'
@@ -18,18 +18,8 @@ export const seenKinds = [
 export type RegisteredKind = (typeof registeredKinds)[number]
 export type SeenKind = (typeof seenKinds)[number]
 
-/** `isSecond`: another payment has already paid for the requestId in full. */
-export function findFault(sighting: Sighting, isSecond: boolean, now: number): SeenKind | undefined {
-  const { request, received, required, paidAt, payableUntil } = sighting
-  if (request === '') return 'unmatched'
-  if (required !== undefined && received < required) return 'underpaid'
-  if (payableUntil > 0 && paidAt > payableUntil) return 'late'
-  if (isSecond || (required !== undefined && received > required)) return 'surplus'
-  return paidAt <= now - claimingMs ? 'unclaimed' : undefined
-}
-
 export function readProblem(sighting: Sighting, kind: SeenKind, now: number): Problem {
-  const payment = listObservation(sighting, now)
+  const payment = listObservation(sighting, kind === 'surplus', now)
   return { kind, payment, required: sighting.required, until: sighting.claimableUntil }
 }
 

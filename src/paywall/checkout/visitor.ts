@@ -5,6 +5,7 @@
  * the previous price is still found.
  */
 import { formatTickets, readTickets, type Ticket, type TicketPlace } from '../../core/checkout/cookie.ts'
+import { formatAccess, formatAllowance } from '../../core/checkout/languages/allowance-text.ts'
 import { readLanguage } from '../../core/checkout/languages/language.ts'
 import type { CheckoutFacts, CheckoutOrder, CheckoutState } from '../../core/checkout/messages.ts'
 import { checkoutHeader, parseOrder } from '../../core/checkout/messages.ts'
@@ -18,7 +19,6 @@ import { type Answer, asciiJson, type Incoming } from '../../core/http/http.ts'
 import { type Refusal, refuse } from '../../core/payment/refusals.ts'
 import { formatAccept, hashClaim, type Proof } from '../../core/protocol/proof.ts'
 import { clip, createNonce, createPage } from '../pages/document.ts'
-import { formatAccess, formatAllowance } from '../quote/allowance-text.ts'
 import { clockWrong } from '../quote/readiness-report.ts'
 import type { Quoted } from '../quote/route.ts'
 import type { RouteRuntime } from '../quote/route-runtime.ts'

@@ -17,7 +17,7 @@ import { countEach, isBeyond, mergeProblems } from '../../../src/ledger/rules/pr
 import { revalued } from '../../../src/ledger/rules/revaluation.ts'
 import { added, computeStart, dayMs, hourMs, noCounts } from '../../../src/ledger/rules/totals.ts'
 import { createReferencePayers } from './payers.ts'
-import { historyIn, problemsIn } from './problems.ts'
+import { historyIn, isSecondIn, problemsIn } from './problems.ts'
 import type { ReferenceMove } from './state-changes.ts'
 import { movesIn } from './state-changes.ts'
 import type { ReferenceEntry, Room } from './tables.ts'
@@ -33,7 +33,7 @@ export function createReferenceBooks(room: Room, now: () => number): Books {
   const unclaimed = (time: number) =>
     [...seen.values()]
       .filter(({ tx, request }) => request !== '' && !entries.has(formatKey(tx)))
-      .map((sighting) => listObservation(sighting, time))
+      .map((sighting) => listObservation(sighting, isSecondIn(room, sighting), time))
 
   return {
     async sums(period) {
@@ -81,7 +81,8 @@ export function createReferenceBooks(room: Room, now: () => number): Books {
           [],
           query,
         )
-      return sumList([...first([...entries.values()].map(payment)), ...first(unclaimed(now()))])
+      const listed = [...first([...entries.values()].map(payment)), ...first(unclaimed(now()))]
+      return sumList(listed, movesIn(room))
     },
     async findPayers(from, to, most) {
       now()
@@ -191,14 +192,22 @@ function grouped<Key extends object>(
   return [...groups.values()]
 }
 
-function sumList(captures: readonly PaymentListItem[]): readonly ListSum[] {
+function sumList(captures: readonly PaymentListItem[], moves: readonly ReferenceMove[]): readonly ListSum[] {
   return [...new Set(captures.map(({ token }) => token))].sort(compareText).map((token) => {
-    const own = captures.filter((capture) => capture.token === token)
+    const all = captures.filter((capture) => capture.token === token)
+    const own = all.filter(({ state }) => state === 'confirmed' || state === 'finalized')
+    const notOnChain = all.filter(({ fault }) => fault === 'not_on_chain').length
+    const names = new Set(all.map(({ tx }) => formatKey(tx)))
     return {
       token,
       payments: own.length,
+      unaccepted: all.length - own.length - notOnChain,
+      notOnChain,
       units: own.reduce((sum, { units }) => sum + units, 0n),
       worth: own.reduce((sum, { worth = 0n }) => sum + worth, 0n),
+      refundedWorth: moves
+        .filter(({ record }) => names.has(formatKey(record.tx)))
+        .reduce((sum, { counts }) => sum + counts.refundedWorth, 0n),
       unvalued: own.filter(({ worth }) => worth === undefined).length,
     }
   })

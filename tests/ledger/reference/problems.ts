@@ -3,8 +3,8 @@ import type { History } from '../../../src/core/payment/history.ts'
 import type { Sighting } from '../../../src/core/ports/journal.ts'
 import type { Problem } from '../../../src/core/ports/reports.ts'
 import { compareMarks, listObservation, listPayment } from '../../../src/ledger/rules/payment-list.ts'
-import type { RegisteredKind } from '../../../src/ledger/rules/problems.ts'
-import { findFault, readProblem } from '../../../src/ledger/rules/problems.ts'
+import type { RegisteredKind, SeenKind } from '../../../src/ledger/rules/problems.ts'
+import { claimingMs, readProblem } from '../../../src/ledger/rules/problems.ts'
 import { isCounted } from '../../../src/ledger/rules/totals.ts'
 import type { ReferenceEntry, Room } from './tables.ts'
 import { formatKey } from './tables.ts'
@@ -18,22 +18,30 @@ export function problemsIn(room: Room, now: number): readonly Problem[] {
     return kind ? [{ kind, payment, required, until: usableUntil }] : []
   })
   const open = [...seen.values()].filter(({ tx, slot }) => slot > 0 && !entries.has(formatKey(tx)))
-  const isPaid = paidRequests(room)
-  const byRequest = new Map<string, Sighting[]>()
-  for (const one of open) byRequest.set(one.request, [...(byRequest.get(one.request) ?? []), one])
   const unclaimed = open.flatMap((sighting) => {
-    const { request } = sighting
-    const isSecond = isPaid.has(request) || isPreceded(sighting, byRequest.get(request) ?? [])
-    const kind = findFault(sighting, isSecond, now)
+    const kind = kindOfSeen(sighting, isSecondIn(room, sighting), now)
     return kind ? [readProblem(sighting, kind, now)] : []
   })
   return [...registered, ...unclaimed]
 }
 
-/** Those that somebody has paid for with a proof. */
-function paidRequests({ entries }: Room): ReadonlySet<string> {
-  const good = [...entries.values()].filter(({ account }) => isCounted(account))
-  return new Set(good.map(({ record }) => record.request))
+function kindOfSeen(sighting: Sighting, isSecond: boolean, now: number): SeenKind | undefined {
+  const { request, received, required, paidAt, payableUntil } = sighting
+  if (request === '') return 'unmatched'
+  if (required !== undefined && received < required) return 'underpaid'
+  if (payableUntil > 0 && paidAt > payableUntil) return 'late'
+  if (isSecond || (required !== undefined && received > required)) return 'surplus'
+  return paidAt <= now - claimingMs ? 'unclaimed' : undefined
+}
+
+/** Another payment has paid for the same requestId in full: one with a proof, or an earlier one on chain. */
+export function isSecondIn({ entries, seen }: Room, sighting: Sighting): boolean {
+  const isSame = ({ request }: { readonly request: string }) => request === sighting.request
+  const others = [...seen.values()].filter((one) => isSame(one) && one.slot > 0 && !entries.has(formatKey(one.tx)))
+  return (
+    [...entries.values()].some(({ record, account }) => isSame(record) && isCounted(account)) ||
+    isPreceded(sighting, others)
+  )
 }
 
 function kindOf({ record, account, leases }: ReferenceEntry, now: number): RegisteredKind | undefined {
@@ -53,7 +61,8 @@ function isPreceded({ tx, paidAt }: Sighting, others: readonly Sighting[]): bool
   return others.some((other) => isEarlier(other) && isFull(other))
 }
 
-export function historyIn({ entries, seen, seenAt }: Room, tx: Uint8Array, now: number): History | undefined {
+export function historyIn(room: Room, tx: Uint8Array, now: number): History | undefined {
+  const { entries, seen, seenAt } = room
   const [entry, sighting] = [entries.get(formatKey(tx)), seen.get(formatKey(tx))]
   const isShown = sighting !== undefined && sighting.slot > 0
   const shown = { isShown: isShown || entry !== undefined, seenAt: isShown ? seenAt.get(formatKey(tx)) : undefined }
@@ -66,7 +75,13 @@ export function historyIn({ entries, seen, seenAt }: Room, tx: Uint8Array, now: 
   }
   if (!sighting) return undefined
   const { required, claimableUntil } = sighting
-  return { payment: listObservation(sighting, now), required, ...shown, ...nothing, claimableUntil }
+  return {
+    payment: listObservation(sighting, isSecondIn(room, sighting), now),
+    required,
+    ...shown,
+    ...nothing,
+    claimableUntil,
+  }
 }
 
 const nothing = {

@@ -2,6 +2,8 @@
  * The texts of the pages for people, in English. The other languages have the same keys and the same placeholders.
  * `checkout` goes to the browser with the checkout page, and `page` stays on the server.
  */
+import { allowanceTexts } from './allowance-text.ts'
+
 export const en = {
   checkout: {
     againTitle: 'You have already bought this',
@@ -157,19 +159,8 @@ export const en = {
     tryAgain: 'Try again',
     toFront: 'Go to the front page',
     error: 'Error {code}',
-    oneRequest: 'one request',
-    requests: '{count} requests',
-    oneDay: '1 day',
-    days: '{count} days',
-    oneHour: '1 hour',
-    hours: '{count} hours',
-    oneMinute: '1 minute',
-    minutes: '{count} minutes',
-    oneSecond: '1 second',
-    seconds: '{count} seconds',
+    ...allowanceTexts,
     access: '{time} of access',
-    bytes: '{count} bytes',
-    file: 'this file ({size})',
     noCookie: "This browser did not keep this page's cookie. Allow cookies for this address, then reload the page.",
     newerCookie: 'This browser has a newer price for this address. Reload this page.',
     notForThis: 'The wallet did not return a signed payment for this purchase. Try again.',

@@ -3,9 +3,8 @@ import type { TokenCode } from '../../../core/money/tokens.ts'
 import type { Books, Point, UsageEvent } from '../../../core/ports/reports.ts'
 import type { Clock } from '../../../core/runtime.ts'
 import { checkTx, readTime } from '../../rules/grants.ts'
-import { readSighting, type SightingRow, sightingColumns } from '../../rules/observations.ts'
 import { readPayers } from '../../rules/payers.ts'
-import { listObservation, mergeLists } from '../../rules/payment-list.ts'
+import { mergeLists } from '../../rules/payment-list.ts'
 import type { Range } from '../../rules/periods.ts'
 import {
   checkCount,
@@ -21,8 +20,17 @@ import { formatText, parseText } from '../../stored-text.ts'
 import { all, first, join, type Query, raw, type SqlStore, sql, type Whole, type Work } from '../work.ts'
 import { auditBooks, readReportToken, rebuildBooks } from './audit.ts'
 import { createPayers, findPayers, readPayerSeries } from './payers.ts'
-import type { PaymentListRow } from './payment-list.ts'
-import { listColumns, readPaymentListItem, selectPayments, selectSightings, sumLists } from './payment-list.ts'
+import {
+  type ListedSightingRow,
+  listColumns,
+  observationColumns,
+  type PaymentListRow,
+  readObservation,
+  readPaymentListItem,
+  selectPayments,
+  selectSightings,
+  sumLists,
+} from './payment-list.ts'
 import { findHistory, type RegisteredRow, readRegistered, readSeen, type SeenRow, selectProblems } from './problems.ts'
 import { type CountsRow, readCounts } from './totals.ts'
 
@@ -130,9 +138,9 @@ function createLists(store: SqlStore, clock: Clock): Lists {
   const payers = createPayers(store)
   const list = function* (payments: Query | undefined, sightings: Query | undefined, now: number) {
     // In this order, a payment that is claimed between the two reads is in both results, and never in neither.
-    const seen = sightings ? yield* all<SightingRow>(sightings) : []
+    const seen = sightings ? yield* all<ListedSightingRow>(sightings) : []
     const paid = payments ? yield* all<PaymentListRow>(payments) : []
-    return [paid.map(readPaymentListItem), seen.map((row) => listObservation(readSighting(row), now))] as const
+    return [paid.map(readPaymentListItem), seen.map((row) => readObservation(row, now))] as const
   }
 
   return {
@@ -144,8 +152,7 @@ function createLists(store: SqlStore, clock: Clock): Lists {
     },
     async sumPayments(query) {
       const now = readTime(clock)
-      const [payments, sightings] = [selectPayments(query, dialect), selectSightings(query, dialect, now)]
-      return store.read(() => sumLists(dialect, payments, sightings))
+      return store.read(() => sumLists(query, dialect, now))
     },
     async findTransactions(from, to, most) {
       checkTx(from)
@@ -161,7 +168,7 @@ function createLists(store: SqlStore, clock: Clock): Lists {
     async findPayment(tx) {
       checkTx(tx)
       const payment = sql`SELECT ${listColumns(dialect)} FROM {payments} WHERE tx = ${tx}`
-      const sighting = sql`SELECT ${raw(sightingColumns)} FROM {unclaimed}
+      const sighting = sql`SELECT ${observationColumns(dialect)} FROM {unclaimed} AS seen
         WHERE tx = ${tx} AND ${dialect.not('late')} AND request <> ''`
       const [paid, seen] = await store.read(() => list(payment, sighting, readTime(clock)))
       return paid[0] ?? seen[0]

@@ -6,9 +6,10 @@ import type { TokenCode } from '../../../core/money/tokens.ts'
 import type { Unit } from '../../../core/payment/allowance.ts'
 import { parsePositions } from '../../../core/payment/byte-ranges.ts'
 import type { PaymentListItem } from '../../../core/payment/history.ts'
+import { refundedWorth } from '../../../core/payouts/refunds.ts'
 import type { ListSum, PaymentListQuery } from '../../../core/ports/reports.ts'
-import { sightingColumns } from '../../rules/observations.ts'
-import { listPayment } from '../../rules/payment-list.ts'
+import { readSighting, type SightingRow, sightingColumns } from '../../rules/observations.ts'
+import { listObservation, listPayment } from '../../rules/payment-list.ts'
 import { checkCount } from '../../rules/periods.ts'
 import { formatText, parseParts, parseText } from '../../stored-text.ts'
 import { all, type Dialect, join, type Query, raw, readMoney, sql, type Whole, type Work } from '../work.ts'
@@ -51,6 +52,12 @@ export function readPaymentListItem(row: PaymentListRow): PaymentListItem {
   })
 }
 
+export type ListedSightingRow = SightingRow & { readonly is_second: boolean | bigint }
+
+export function readObservation(row: ListedSightingRow, now: number): PaymentListItem {
+  return listObservation(readSighting(row), Boolean(row.is_second), now)
+}
+
 /** Undefined if no registered payment can match. */
 export function selectPayments(query: PaymentListQuery, dialect: Dialect): Query | undefined {
   if (query.status === 'pending' || query.state === 'unclaimed') return undefined
@@ -84,11 +91,29 @@ export function isOpenIn({ not, isUnclaimed }: Dialect, seen = 'seen'): Query {
   return sql`${not(`${seen}.late`)} AND ${isUnclaimed(seen)}`
 }
 
+/** Condition: another payment has paid for the requestId of the `seen` row in full. */
+export function isSecondIn(dialect: Dialect): Query {
+  return sql`(EXISTS (SELECT 1 FROM {payments} AS other WHERE other.request = seen.request
+      AND NOT (${dialect.late('other')}) AND other.finality <> 'reverted')
+    OR EXISTS (SELECT 1 FROM {unclaimed} AS other WHERE other.request = seen.request AND other.request <> ''
+      AND ${isOpenIn(dialect, 'other')} AND other.slot > 0 AND (other.paid_at, other.tx) < (seen.paid_at, seen.tx)
+      AND coalesce(${dialect.isMore('other.required', 'other.received')}, false) = false))`
+}
+
+/** The columns of a `ListedSightingRow`. */
+export const observationColumns = (dialect: Dialect): Query =>
+  sql`${raw(sightingColumns)}, ${isSecondIn(dialect)} AS is_second`
+
 /** Undefined if no observed payment can match. */
-export function selectSightings(query: PaymentListQuery, dialect: Dialect, now: number): Query | undefined {
+export function selectSightings(
+  query: PaymentListQuery,
+  dialect: Dialect,
+  now: number,
+  columns: Query = observationColumns(dialect),
+): Query | undefined {
   if (query.state !== undefined && query.state !== 'unclaimed') return undefined
   const open = [isOpenIn(dialect), raw("request <> ''")]
-  const select = sql`SELECT ${raw(sightingColumns)} FROM {unclaimed} AS seen`
+  const select = sql`SELECT ${columns} FROM {unclaimed} AS seen`
   switch (query.status) {
     case 'confirmed':
       return undefined
@@ -132,35 +157,67 @@ function restOf(query: PaymentListQuery, conditions: readonly Query[]): Query {
 
 type ListSumRow = {
   readonly token: TokenCode
+  readonly kind: 'accepted' | 'unaccepted' | 'not_on_chain'
   readonly payments: Whole
   readonly units: string
   readonly worth: string
   readonly valued: Whole
 }
 
+interface ListRefundRow {
+  readonly token: TokenCode
+  readonly received: string
+  readonly worth: string
+  readonly sent: string
+}
+
 /** The sums of both lists by token. Each list ends at its own limit. */
-export function* sumLists(
-  { total }: Dialect,
-  payments: Query | undefined,
-  sightings: Query | undefined,
-): Work<readonly ListSum[]> {
+export function* sumLists(query: PaymentListQuery, dialect: Dialect, now: number): Work<readonly ListSum[]> {
+  const { total } = dialect
+  const payments = selectPayments(query, dialect)
+  const sightings = selectSightings(query, dialect, now, raw(sightingColumns))
   const sums = new Map<TokenCode, ListSum>()
-  const add = function* (list: Query, worth: Query, valued: Query): Work<void> {
-    const rows = yield* all<ListSumRow>(sql`SELECT token, count(*) AS payments, ${total('received')} AS units,
-      ${worth} AS worth, ${valued} AS valued FROM (${list}) AS listed GROUP BY token ORDER BY token`)
-    for (const row of rows) {
-      const before = sums.get(row.token) ?? { payments: 0, units: 0n, worth: 0n, unvalued: 0 }
-      sums.set(row.token, {
-        token: row.token,
-        payments: before.payments + Number(row.payments),
-        units: before.units + readMoney(row.units),
-        worth: before.worth + readMoney(row.worth),
-        unvalued: before.unvalued + Number(row.payments) - Number(row.valued),
-      })
-    }
+  const rows: ListSumRow[] = []
+  const add = function* (list: Query, kind: Query, worth: Query, valued: Query): Work<void> {
+    const found = yield* all<ListSumRow>(sql`SELECT token, ${kind} AS kind, count(*) AS payments,
+      ${total('received')} AS units, ${worth} AS worth, ${valued} AS valued
+      FROM (${list}) AS listed GROUP BY token, ${kind}`)
+    rows.push(...found)
   }
-  if (payments) yield* add(payments, total('worth'), raw('count(worth)'))
+  const isVoid = raw("CASE WHEN late OR finality = 'reverted' THEN 'unaccepted' ELSE 'accepted' END")
+  if (payments) yield* add(payments, isVoid, total('worth'), raw('count(worth)'))
+  const isNamed = raw("CASE WHEN slot > 0 THEN 'unaccepted' ELSE 'not_on_chain' END")
   // An observed payment has no value yet.
-  if (sightings) yield* add(sightings, raw("'0'"), raw('0'))
+  if (sightings) yield* add(sightings, isNamed, raw("'0'"), raw('0'))
+  for (const row of rows) sums.set(row.token, addToSum(sums.get(row.token), row))
+  if (!payments) return sortSums(sums)
+  const refunds = yield* all<ListRefundRow>(sql`SELECT listed.token, listed.received, listed.worth, refund.sent
+    FROM {dispatches} AS refund JOIN (${payments}) AS listed ON listed.tx = refund.payment
+    WHERE refund.kind = 'refund' AND refund.state = 'landed' AND NOT listed.late AND listed.worth IS NOT NULL`)
+  for (const { token, received, worth, sent } of refunds) {
+    const sum = sums.get(token)
+    const back = refundedWorth(BigInt(worth), BigInt(sent), BigInt(received))
+    if (sum) sums.set(token, { ...sum, refundedWorth: sum.refundedWorth + back })
+  }
+  return sortSums(sums)
+}
+
+function addToSum(sum: ListSum | undefined, { token, kind, ...row }: ListSumRow): ListSum {
+  const count = Number(row.payments)
+  const before = sum ?? { token, ...emptyListSum }
+  if (kind === 'not_on_chain') return { ...before, notOnChain: before.notOnChain + count }
+  if (kind === 'unaccepted') return { ...before, unaccepted: before.unaccepted + count }
+  return {
+    ...before,
+    payments: count,
+    units: readMoney(row.units),
+    worth: readMoney(row.worth),
+    unvalued: count - Number(row.valued),
+  }
+}
+
+function sortSums(sums: ReadonlyMap<TokenCode, ListSum>): readonly ListSum[] {
   return [...sums.values()].sort((one, other) => (one.token < other.token ? -1 : 1))
 }
+
+const emptyListSum = { payments: 0, unaccepted: 0, notOnChain: 0, units: 0n, worth: 0n, refundedWorth: 0n, unvalued: 0 }

@@ -5,11 +5,20 @@
 import type { History } from '../../../core/payment/history.ts'
 import type { PaymentListMark, Problem, ProblemKind } from '../../../core/ports/reports.ts'
 import { readSighting, type SightingRow, sightingColumns } from '../../rules/observations.ts'
-import { listObservation } from '../../rules/payment-list.ts'
 import type { RegisteredKind, SeenKind } from '../../rules/problems.ts'
 import { claimingMs, readProblem, registeredKinds, seenKinds } from '../../rules/problems.ts'
 import { type Dialect, first, type Query, raw, readTimeOrNone, sql, type Whole, type Work } from '../work.ts'
-import { isOpenIn, isVoidIn, listColumns, type PaymentListRow, readPaymentListItem } from './payment-list.ts'
+import {
+  isOpenIn,
+  isSecondIn,
+  isVoidIn,
+  type ListedSightingRow,
+  listColumns,
+  observationColumns,
+  type PaymentListRow,
+  readObservation,
+  readPaymentListItem,
+} from './payment-list.ts'
 
 interface ProblemQuery {
   readonly after?: PaymentListMark
@@ -42,12 +51,7 @@ function selectSeen(kind: SeenKind, asked: ProblemQuery, dialect: Dialect): Quer
   if (kind === 'unmatched') return sql`${from} AND request = '' AND slot > 0 ${rest(asked)}`
   const isShort = sql`coalesce(${isMore('required', 'received')}, false)`
   const isLate = raw('payable_until > 0 AND paid_at > payable_until')
-  const isPaid = sql`EXISTS (SELECT 1 FROM {payments} AS other WHERE other.request = seen.request
-    AND NOT (${dialect.late('other')}) AND other.finality <> 'reverted')`
-  const isSecond = sql`EXISTS (SELECT 1 FROM {unclaimed} AS other WHERE other.request = seen.request AND other.request <> ''
-    AND ${isOpenIn(dialect, 'other')} AND other.slot > 0 AND (other.paid_at, other.tx) < (seen.paid_at, seen.tx)
-    AND coalesce(${isMore('other.required', 'other.received')}, false) = false)`
-  const isMuch = sql`(coalesce(${isMore('received', 'required')}, false) OR ${isPaid} OR ${isSecond})`
+  const isMuch = sql`(coalesce(${isMore('received', 'required')}, false) OR ${isSecondIn(dialect)})`
   const conditions: Record<Exclude<SeenKind, 'unmatched'>, () => Query> = {
     underpaid: () => isShort,
     late: () => sql`NOT (${isShort}) AND ${isLate}`,
@@ -95,7 +99,9 @@ export function readSeen(row: SeenRow, now: number): Problem {
 export function* findHistory(dialect: Dialect, tx: Uint8Array, now: number): Work<History | undefined> {
   const times = raw('registered_at, delivered_at, delivered_last, undelivered_at, concluded_at, refunded_at')
   // In this order, a payment that is claimed in between is in both results.
-  const unclaimed = yield* first<SightingRow>(sql`SELECT ${raw(sightingColumns)} FROM {unclaimed} WHERE tx = ${tx}`)
+  const unclaimed = yield* first<ListedSightingRow>(
+    sql`SELECT ${observationColumns(dialect)} FROM {unclaimed} AS seen WHERE tx = ${tx}`,
+  )
   const registered = yield* first<HistoryRow>(
     sql`SELECT ${listColumns(dialect)}, required, ${times} FROM {payments} WHERE tx = ${tx}`,
   )
@@ -120,7 +126,7 @@ type HistoryRow = PaymentListRow & {
 function readHistory(
   row: HistoryRow | undefined,
   seen: { readonly seen_at: Time } | undefined,
-  unclaimed: SightingRow | undefined,
+  unclaimed: ListedSightingRow | undefined,
   now: number,
 ): History | undefined {
   const seenAt = readTimeOrNone(seen?.seen_at)
@@ -135,9 +141,8 @@ function readHistory(
     }
   }
   if (!unclaimed) return undefined
-  const sighting = readSighting(unclaimed)
-  const { required, claimableUntil } = sighting
-  return { payment: listObservation(sighting, now), required, ...shown, ...timesOf(undefined), claimableUntil }
+  const { required, claimableUntil } = readSighting(unclaimed)
+  return { payment: readObservation(unclaimed, now), required, ...shown, ...timesOf(undefined), claimableUntil }
 }
 
 function timesOf(row: HistoryRow | undefined) {

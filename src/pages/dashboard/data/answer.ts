@@ -28,6 +28,14 @@ effect(() => {
   if (!isOverTable.value) calmNews.value = news.value
 })
 
+/** Increases when the reader has changed a payment. Every page of a list is then loaded again, wherever the pointer is. */
+export const changes = signal(0)
+export function noteChange(): void {
+  news.value += 1
+  calmNews.value = news.value
+  changes.value += 1
+}
+
 const kept = new Map<string, unknown>()
 const mostKept = 40
 /** Delay of the next attempt if the service does not respond. */

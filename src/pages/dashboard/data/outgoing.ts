@@ -1,6 +1,9 @@
-/** Responses about outgoing transactions, as this page reads them. */
+/** Responses about outgoing transactions, as this page reads them, and the refunds that are under way. */
+import { effect, signal } from '@preact/signals'
 import type { z } from 'zod'
 import type * as answers from '../../../api/rewards/answers.ts'
+import { noteChange } from './answer.ts'
+import { ask } from './ask.ts'
 
 export type Rewards = z.output<typeof answers.rewards>
 export type RewardsRules = NonNullable<Rewards['rules']>
@@ -29,3 +32,39 @@ export type Sponsor = z.output<typeof answers.sponsor>
 export type Settlement = z.output<typeof answers.settlement>
 export type SettlementWallet = Settlement['wallets'][number]
 export type Conversion = Settlement['conversions'][number]
+
+/** Interval of the state checks of refunds. */
+const pollMs = 2_000
+
+const followed = signal<ReadonlySet<string>>(new Set())
+/** The latest refunds, as of the last check. */
+export const latestRefunds = signal<readonly Refund[]>([])
+
+export const isUnderWay = ({ state }: Refund): boolean => state === 'planned' || state === 'signed'
+
+/**
+ * Loads all data again as soon as the refund is no longer under way, also after its panel was closed.
+ */
+export function followRefund(id: string): void {
+  if (!followed.peek().has(id)) followed.value = new Set([...followed.peek(), id])
+}
+
+effect(() => {
+  if (followed.value.size === 0) return
+  const timer = setInterval(() => void check(), pollMs)
+  return () => clearInterval(timer)
+})
+
+async function check(): Promise<void> {
+  if (document.hidden) return
+  const outcome = await ask<Refunds>('/api/refunds?limit=25')
+  if (outcome.kind === 'signed-out' || outcome.kind === 'not-owner') followed.value = new Set()
+  if (outcome.kind !== 'answer') return
+  const { refunds } = outcome.value
+  latestRefunds.value = refunds
+  const before = followed.peek()
+  const open = new Set(refunds.flatMap((refund) => (isUnderWay(refund) && before.has(refund.id) ? [refund.id] : [])))
+  if (open.size === before.size) return
+  followed.value = open
+  noteChange()
+}

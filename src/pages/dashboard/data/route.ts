@@ -62,11 +62,6 @@ export function changeAddress(changes: Query): string {
   return formatAddress(screen, { ...Object.fromEntries(query), ...changes })
 }
 
-/** The list of payments with these filters beside those that it has now. */
-export function filterAddress(filters: Query): string {
-  return place.value.screen === 'payments' ? changeAddress(filters) : formatAddress('payments', filters)
-}
-
 /** The class of a row if the address has its record open. */
 export function markOpen(name: string, id: string): string | undefined {
   return place.value.query.get(name) === id ? 'is-open' : undefined

@@ -5,18 +5,13 @@ import { formatAmount } from '../../look/amounts.ts'
 import { now } from '../../look/clock.ts'
 import { pageLocale } from '../../look/locale.ts'
 import { formatStart } from '../../look/times.ts'
-import { news, useAnswer } from '../data/answer.ts'
 import type { PaymentDetail } from '../data/answers.ts'
-import type { Refund, Refunds } from '../data/outgoing.ts'
-import { usePulse } from '../data/pulse.ts'
+import { followRefund, isUnderWay, latestRefunds, type Refund } from '../data/outgoing.ts'
 import { zone } from '../data/settings.ts'
 import { isRefunded } from '../elements/cells.tsx'
 import { Part } from '../elements/fact.tsx'
 import { OutBadge, sentence, Transaction } from '../elements/outgoing.tsx'
-import { isUnderWay, RefundDialog, type RefundSubject, refundWords } from './refund.tsx'
-
-/** Interval of the state checks of a refund in progress. */
-const refundMs = 2_000
+import { RefundDialog, type RefundSubject, refundWords } from './refund.tsx'
 
 export function RefundPart({ payment }: { readonly payment: PaymentDetail }) {
   const asked = useSignal<RefundSubject | undefined>(undefined)
@@ -72,18 +67,12 @@ function describeRefusal({ notRefundable, refundableFrom = null }: PaymentDetail
   return `The payer can still claim it. You can refund it from ${from} on.`
 }
 
-/** The refund, polled until it has landed. Then all figures are loaded again. */
+/** The refund, polled until it has landed. */
 function useCurrent(known: Refund | undefined): Refund | undefined {
-  const isOpen = useSignal(false)
-  const pulse = usePulse(isOpen.value ? refundMs : 0)
-  const { value } = useAnswer<Refunds>(known && isUnderWay(known) ? '/api/refunds?limit=25' : undefined, {
-    follows: pulse,
-  })
-  const refund = value?.refunds.find(({ id }) => id === known?.id) ?? known
-  const isUnderWayNow = refund !== undefined && isUnderWay(refund)
+  const refund = latestRefunds.value.find(({ id }) => id === known?.id) ?? known
+  const open = refund && isUnderWay(refund) ? refund.id : undefined
   useEffect(() => {
-    if (isOpen.peek() && !isUnderWayNow) news.value += 1
-    isOpen.value = isUnderWayNow
-  }, [isUnderWayNow, isOpen])
+    if (open !== undefined) followRefund(open)
+  }, [open])
   return refund
 }

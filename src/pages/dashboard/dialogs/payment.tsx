@@ -1,5 +1,6 @@
 /** One payment in a drawer: amount, checks, timeline, receipt and identifiers. */
 import { useSignal } from '@preact/signals'
+import { describeAllowance } from '../../look/allowances.ts'
 import { formatAmount } from '../../look/amounts.ts'
 import { compareDecimals, subtractDecimal } from '../../look/decimals.ts'
 import { pageLocale } from '../../look/locale.ts'
@@ -8,7 +9,7 @@ import { checkNames } from '../data/answers.ts'
 import { ask, formatPath } from '../data/ask.ts'
 import { formatAddress } from '../data/route.ts'
 import { readSession } from '../data/session.ts'
-import { Amount, Moment, PayerLink, Standing } from '../elements/cells.tsx'
+import { Amount, Moment, PayerLink, StandingLink, Worth } from '../elements/cells.tsx'
 import { CopyButton, IdLine } from '../elements/copy.tsx'
 import { saveFile } from '../elements/export.tsx'
 import { AmountFact, DetailTop, Fact, Part } from '../elements/fact.tsx'
@@ -36,7 +37,7 @@ function Facts({ payment }: { readonly payment: PaymentDetail }) {
   const { checks, timeline } = payment
   return (
     <div class="detail">
-      <DetailTop amount={payment.amount} token={payment.token} badge={<Standing record={payment} />}>
+      <DetailTop amount={payment.amount} token={payment.token} badge={<StandingLink record={payment} />}>
         {payment.endpoint === '' ? (
           'without a requestId of this service'
         ) : (
@@ -157,6 +158,7 @@ function Check({ name, result }: { readonly name: CheckName; readonly result: Ch
 }
 
 const eventWords: Readonly<Record<string, string>> = {
+  claimed: 'Claimed, not on chain yet',
   paid: 'Paid on chain',
   seen: 'Detected by this service',
   registered: 'Proof accepted',
@@ -185,7 +187,7 @@ function Timeline({ entries }: { readonly entries: readonly TimelineEntry[] }) {
   const tone = (event: string) =>
     event === 'delivered' || event === 'refunded'
       ? event
-      : ['undelivered', 'reverted', 'late'].includes(event)
+      : ['claimed', 'undelivered', 'reverted', 'late'].includes(event)
         ? 'warn'
         : 'plain'
   return (
@@ -215,12 +217,8 @@ function Timeline({ entries }: { readonly entries: readonly TimelineEntry[] }) {
   )
 }
 
-function howMany(amount: string, unit: string): string {
-  return `${formatAmount(amount, pageLocale(), 0)} ${unit}${amount === '1' ? '' : 's'}`
-}
-
 function Amounts({ payment }: { readonly payment: PaymentDetail }) {
-  const { amount, token, worth, revenueToken, required, usableUntil, allowance, remaining } = payment
+  const { amount, token, revenueToken, required, usableUntil, allowance, remaining } = payment
   const { refunded = '', revenue = '' } = payment
   const locale = pageLocale()
   const more = required === undefined || required === '' || amount === '' ? '0' : subtractDecimal(amount, required)
@@ -232,14 +230,21 @@ function Amounts({ payment }: { readonly payment: PaymentDetail }) {
         <AmountFact name={more.startsWith('-') ? 'Missing' : 'Surplus'} amount={more.replace('-', '')} token={token} />
       )}
       <Fact name="Value when paid">
-        {worth === '' ? <span class="muted">no rate</span> : `${formatAmount(worth, locale)} ${revenueToken}`}
+        <Worth record={payment} isExact />
       </Fact>
       {refunded !== '' && <AmountFact name="Refunded" amount={refunded} token={token} />}
       {refunded !== '' && revenue !== '' && (
         <Fact name="Revenue">{`${formatAmount(revenue, locale)} ${revenueToken}`}</Fact>
       )}
-      {allowance && <Fact name="Bought">{howMany(allowance.amount, allowance.unit)}</Fact>}
-      {allowance && remaining && <Fact name="Left">{howMany(remaining, allowance.unit)}</Fact>}
+      {allowance && <Fact name="Bought">{describeAllowance(allowance.unit, allowance.amount)}</Fact>}
+      {/* A window ends at its time. */}
+      {allowance && remaining && allowance.unit !== 'second' && (
+        <Fact name="Left">
+          {remaining === '0'
+            ? 'nothing'
+            : describeAllowance(allowance.unit === 'file' ? 'byte' : allowance.unit, remaining)}
+        </Fact>
+      )}
       {usableUntil && (
         <Fact name="Usable until">
           <Moment at={usableUntil} isExact />

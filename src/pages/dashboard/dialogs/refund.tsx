@@ -34,8 +34,6 @@ export interface RefundSubject {
 /** Refunds that were ordered on this screen, by the record of their payment. */
 export type Ordered = ReadonlyMap<string, Refund>
 
-export const isUnderWay = ({ state }: Refund): boolean => state === 'planned' || state === 'signed'
-
 /** The current refund of a payment, if there is one. */
 export function findRefund(one: ProblemRecord, ordered: Ordered, refunds: readonly Refund[]): Refund | undefined {
   const known = ordered.get(one.id ?? '') ?? one.refund

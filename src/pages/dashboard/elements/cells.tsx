@@ -4,7 +4,7 @@ import { compareDecimals } from '../../look/decimals.ts'
 import { pageLocale } from '../../look/locale.ts'
 import { formatExact, formatMoment, formatRelative } from '../../look/times.ts'
 import type { FeedRecord, State, Status } from '../data/answers.ts'
-import { filterAddress, formatAddress } from '../data/route.ts'
+import { formatAddress } from '../data/route.ts'
 import { tick, zone } from '../data/settings.ts'
 import { Icon } from './icons.tsx'
 import { Link } from './link.tsx'
@@ -63,27 +63,26 @@ export function PayerLink({ payer }: { readonly payer: string }) {
   )
 }
 
-/** For screen readers. */
-function OnlyThese() {
-  return <span class="unseen">, show only these payments</span>
-}
-
 export function TokenLink({ token }: { readonly token: string }) {
   return (
-    <Link href={filterAddress({ token })} class="cell-link">
+    <Link href={formatAddress('payments', { token })} class="cell-link">
       {token}
-      <OnlyThese />
+      <span class="unseen">, show only these payments</span>
     </Link>
   )
 }
 
-/** The value in the currency of the reports. */
-export function Worth({ record: { token, amount, revenueToken, ...record } }: { readonly record: FeedRecord }) {
+/** The value in the currency of the reports; empty without a rate. */
+export function readWorth({ worth, token, amount, revenueToken }: FeedRecord): string {
   // A payment without a claim has no rate yet.
-  const worth = record.worth === '' && token === revenueToken ? amount : record.worth
-  if (worth === '') return <span class="muted">no rate</span>
-  const locale = pageLocale()
-  return <span title={`${formatAmount(worth, locale)} ${revenueToken}`}>{formatRounded(worth, locale)}</span>
+  return worth === '' && token === revenueToken ? amount : worth
+}
+
+export function Worth({ record, isExact = false }: { readonly record: FeedRecord; readonly isExact?: boolean }) {
+  const worth = readWorth(record)
+  if (worth === '') return <span class="muted">{record.amount === '' ? '–' : 'no rate'}</span>
+  const exact = `${formatAmount(worth, pageLocale())} ${record.revenueToken}`
+  return <span title={exact}>{isExact ? exact : formatRounded(worth, pageLocale())}</span>
 }
 
 const tones: Readonly<Record<Status, string>> = { Verified: 'good', Pending: 'warn', Expired: 'quiet' }
@@ -91,32 +90,55 @@ const stateWords: Readonly<Record<State, string>> = {
   finalized: 'Final on chain.',
   confirmed: 'Confirmed on chain. It becomes final within seconds.',
   unclaimed: 'Paid, but not claimed yet.',
-  late: 'Paid after the deadline.',
+  late: 'Paid or claimed after the deadline.',
   reverted: 'Reverted by the chain.',
 }
+type Fault = Exclude<FeedRecord['problem'], ''>
+const faults: Readonly<Record<Fault, { readonly name: string; readonly means: string; readonly tone: string }>> = {
+  not_on_chain: { name: 'Not on chain', means: 'A proof names it, but no node has returned it.', tone: 'quiet' },
+  underpaid: { name: 'Underpaid', means: 'The amount is below the price.', tone: 'warn' },
+  late: { name: 'Late', means: stateWords.late, tone: 'warn' },
+  surplus: {
+    name: 'Surplus',
+    means: 'The amount is above the price, or the same requestId was paid twice.',
+    tone: 'warn',
+  },
+  reverted: { name: 'Reverted', means: stateWords.reverted, tone: 'bad' },
+}
 
-type StatusFacts = Pick<FeedRecord, 'status' | 'state' | 'amount' | 'refunded'>
+type StatusFacts = Pick<FeedRecord, 'status' | 'state' | 'amount' | 'refunded' | 'problem'>
+
+/** Why the payment is not accepted. An older service sends only its state. */
+function readFault({ problem, state }: StatusFacts): Fault | undefined {
+  return problem || (state === 'late' || state === 'reverted' ? state : undefined)
+}
 
 /** Whether the whole amount went back to the payer. An older service does not send `refunded`. */
 export function isRefunded({ amount, refunded = '' }: Pick<FeedRecord, 'amount' | 'refunded'>): boolean {
   return amount !== '' && refunded !== '' && compareDecimals(refunded, amount) >= 0
 }
 
-/** The status, and the state if it says more. */
+/** The kind of its problem, or else the status. */
 export function Standing({ record }: { readonly record: StatusFacts }) {
   if (isRefunded(record)) return <RefundedBadge title="The whole amount was refunded." />
   const { status, state, refunded = '' } = record
-  const isTelling = state !== 'finalized' && state !== 'confirmed'
+  const kind = readFault(record)
+  const fault = kind && faults[kind]
   return (
-    <span class={`badge ${state === 'reverted' ? 'bad' : tones[status]}`} title={stateWords[state]}>
-      {status}
-      {isTelling && <span class="badge-more">{state}</span>}
+    <>
+      <span class={`badge ${fault?.tone ?? tones[status]}`} title={fault?.means ?? stateWords[state]}>
+        {fault?.name ?? status}
+        {!fault && state === 'unclaimed' && <span class="badge-more">{state}</span>}
+      </span>
       {compareDecimals(refunded, '0') > 0 && (
-        <span class="badge-more">
-          <Icon name="refund" /> part refunded
-        </span>
+        <>
+          {' '}
+          <span class="badge">
+            <Icon name="refund" /> part refunded
+          </span>
+        </>
       )}
-    </span>
+    </>
   )
 }
 
@@ -130,13 +152,14 @@ export function RefundedBadge({ title }: { readonly title: string }) {
   )
 }
 
-/** The same, as a link that shows only the payments of this status. */
+/** The same. A problem leads to the payments that have it. */
 export function StandingLink({ record }: { readonly record: StatusFacts }) {
-  if (isRefunded(record)) return <Standing record={record} />
+  const kind = readFault(record)
+  if (kind === undefined || kind === 'not_on_chain' || isRefunded(record)) return <Standing record={record} />
   return (
-    <Link href={filterAddress({ status: record.status })} class="cell-link">
+    <Link href={formatAddress('problems', { kind })} class="cell-link">
       <Standing record={record} />
-      <OnlyThese />
+      <span class="unseen">, show all problems of this kind</span>
     </Link>
   )
 }

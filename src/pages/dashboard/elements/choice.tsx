@@ -8,11 +8,13 @@ interface ChoiceProps<Value extends string> {
   readonly options: readonly (readonly [Value, string])[]
   readonly value: Value
   readonly onChange: (value: Value) => void
+  /** The reason why it cannot be changed now. */
+  readonly fixed?: string | undefined
 }
 
-export function Choice<Value extends string>({ label, options, value, onChange }: ChoiceProps<Value>) {
+export function Choice<Value extends string>({ label, options, value, onChange, fixed }: ChoiceProps<Value>) {
   return (
-    <fieldset class="choice">
+    <fieldset class="choice" disabled={fixed !== undefined} title={fixed}>
       <legend class="unseen">{label}</legend>
       {options.map(([one, words]) => (
         <label key={one} class={one === value ? 'is-chosen' : undefined}>

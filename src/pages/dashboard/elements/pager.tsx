@@ -1,6 +1,8 @@
 /** Paging through a list. */
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
+import { formatCount } from '../../look/amounts.ts'
+import { pageLocale } from '../../look/locale.ts'
 import { Icon } from './icons.tsx'
 
 /** The visited pages. Another `shape` of the list starts again. */
@@ -27,13 +29,16 @@ export function useTurning(shape = '') {
 
 interface PagesProps {
   readonly number: number
+  /** The rows of the page, if their number in the whole list is exact. */
+  readonly rows?: { readonly first: number; readonly last: number; readonly count: number } | undefined
   readonly onBefore: (() => void) | undefined
   readonly onNext: (() => void) | undefined
 }
 
 /** The controls of the pages; empty for a single page. */
-export function Pages({ number, onBefore, onNext }: PagesProps) {
+export function Pages({ number, rows, onBefore, onNext }: PagesProps) {
   if (!onBefore && !onNext) return null
+  const [first, last, count] = [rows?.first, rows?.last, rows?.count].map((one) => formatCount(one ?? 0, pageLocale()))
   return (
     <nav class="pages" aria-label="Pages">
       <button type="button" class="button" disabled={!onBefore} onClick={onBefore}>
@@ -41,7 +46,7 @@ export function Pages({ number, onBefore, onNext }: PagesProps) {
         Previous
       </button>
       <span class="muted" role="status">
-        Page {number}
+        {rows ? `${first}–${last} of ${count}` : `Page ${number}`}
       </span>
       <button type="button" class="button" disabled={!onNext} onClick={onNext}>
         Next

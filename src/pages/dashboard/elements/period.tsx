@@ -27,10 +27,13 @@ interface PeriodBarProps {
   readonly period: Period
   /** Whether all time is available. */
   readonly hasAll?: boolean
+  /** The reason why all time is shown, whatever the period is. */
+  readonly coversAll?: string | undefined
 }
 
-export function PeriodBar({ period, hasAll = false }: PeriodBarProps) {
+export function PeriodBar({ period, hasAll = false, coversAll }: PeriodBarProps) {
   const isOpen = useSignal(period.name === 'custom')
+  const shown = coversAll === undefined ? period.name : 'all'
   const names: readonly PeriodName[] = ['today', '7d', '30d', 'month', ...(hasAll ? (['all'] as const) : []), 'custom']
   const ends = listEnds(period, now())
   const [first, last] = [writeDay(ends[0], zone.value), writeDay(ends[1], zone.value)]
@@ -49,10 +52,16 @@ export function PeriodBar({ period, hasAll = false }: PeriodBarProps) {
   return (
     <div class="period">
       <span class="period-dates">
-        {period.name === 'all' ? 'All time' : ends.map((at) => formatDate(at, zone.value, pageLocale())).join(' – ')}
+        {shown === 'all' ? 'All time' : ends.map((at) => formatDate(at, zone.value, pageLocale())).join(' – ')}
       </span>
-      <Choice label="Period" options={names.map((name) => [name, words[name]])} value={period.name} onChange={choose} />
-      {isOpen.value && period.name === 'custom' && (
+      <Choice
+        label="Period"
+        options={names.map((name) => [name, words[name]])}
+        value={shown}
+        onChange={choose}
+        fixed={coversAll}
+      />
+      {coversAll === undefined && isOpen.value && period.name === 'custom' && (
         <span class="days">
           <label>
             <span class="unseen">First day</span>

@@ -3,9 +3,11 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useLayoutEffect, useState } from 'preact/hooks'
 import type { Loaded } from '../data/answer.ts'
 import type { Trouble } from '../data/ask.ts'
+import { formatAddress, place } from '../data/route.ts'
 import { readService } from '../data/session.ts'
 import { waitTurn } from '../data/turns.ts'
 import { Command } from './copy.tsx'
+import { Link } from './link.tsx'
 
 export function Skeleton({ lines = 5 }: { readonly lines?: number }) {
   return (
@@ -47,6 +49,9 @@ export function NoPayments({ title }: { readonly title?: string }) {
         It appears here within a second.
       </p>
       <Command text={firstCommand()} />
+      {title === undefined && place.value.screen !== 'home' && (
+        <Link href={formatAddress('home')}>All first steps</Link>
+      )}
     </Notice>
   )
 }

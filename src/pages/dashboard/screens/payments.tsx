@@ -3,10 +3,10 @@ import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { knownCodes } from '../../../core/money/tokens.ts'
 import { formatAmount, formatCount, formatRounded } from '../../look/amounts.ts'
-import { compareDecimals } from '../../look/decimals.ts'
+import { compareDecimals, subtractDecimal } from '../../look/decimals.ts'
 import { pageLocale } from '../../look/locale.ts'
 import { usualPeriod } from '../../look/periods.ts'
-import { calmNews, useAnswer } from '../data/answer.ts'
+import { calmNews, changes, useAnswer } from '../data/answer.ts'
 import { type Analytics, type FeedRecord, states, statuses } from '../data/answers.ts'
 import { ask, formatPath, type Outcome } from '../data/ask.ts'
 import { change, formatAddress, place } from '../data/route.ts'
@@ -69,18 +69,21 @@ export function Payments() {
   const { cursor, pages } = useTurning(JSON.stringify(asked))
   const view = cursor === undefined ? 'records,totals,names' : 'records'
   const path = formatPath('/analytics', { view, limit: pageSize, ...asked, cursor })
-  const loaded = useAnswer<Analytics>(path, { follows: cursor === undefined ? calmNews : undefined, asking: search })
-  const known = useRef<Analytics['names']>(undefined)
-  known.current = loaded.value?.names ?? known.current
-  const { tokens = knownCodes, endpoints = [] } = known.current ?? {}
+  const loaded = useAnswer<Analytics>(path, { follows: cursor === undefined ? calmNews : changes, asking: search })
+  // The first page has them.
+  const known = useRef<Pick<Analytics, 'names' | 'totals'>>({})
+  const { names = known.current.names, totals: sums = known.current.totals } = loaded.value ?? {}
+  known.current = { names, totals: sums }
+  const { tokens = knownCodes, endpoints = [] } = names ?? {}
+  const isNew = names !== undefined && endpoints.length === 0
   const isFiltered = filterNames.some((name) => filters[name] !== '') || period.name !== usualPeriod
   return (
     <>
       <ScreenHead title="Payments">
-        <PeriodBar period={period} hasAll />
+        <PeriodBar period={period} hasAll coversAll={q === '' ? undefined : 'A search covers all time.'} />
         <SavedViews />
         <ExportMenu
-          query={{ from: period.from, to: period.to, endpoint, token, status, state, payer }}
+          query={{ ...time, endpoint, token, status, state, payer }}
           note={q !== '' && 'An export applies the filters but not the search, so it contains more rows.'}
         />
       </ScreenHead>
@@ -91,8 +94,8 @@ export function Payments() {
             [
               ['endpoint', 'Endpoint', endpoints],
               ['token', 'Token', tokens],
-              ['status', 'Status', statuses],
-              ['state', 'State', states],
+              ['status', 'Verification', statuses],
+              ['state', 'Chain', states],
             ] as const
           ).map(([name, label, options]) => (
             <Pick
@@ -117,10 +120,10 @@ export function Payments() {
           )}
         </div>
         <When loaded={loaded} lines={10}>
-          {({ records = [], next = null, totals, revenueToken, isCut = false }) =>
+          {({ records = [], next = null, revenueToken, isCut = false }) =>
             records.length > 0 ? (
               <>
-                {totals && <ListTotals totals={totals} token={revenueToken} />}
+                {sums && <ListTotals totals={sums} token={revenueToken} />}
                 {isCut && (
                   <p class="list-totals" role="status">
                     Only the latest 2,000 of these payments are sorted by value. Choose a shorter period or a filter to
@@ -137,23 +140,36 @@ export function Payments() {
                   isExact
                   isOpen={({ id }) => place.value.query.get('payment') === id}
                 />
-                <Pages {...pages(next)} />
+                <Pages {...pages(next)} rows={countRows(pages(next).number, records.length, sums)} />
               </>
-            ) : isFiltered ? (
-              <Notice title="No matching payments">
-                <p>
-                  {q === ''
-                    ? 'Remove a filter, or choose a longer period.'
-                    : 'Search for an id, a transaction, a requestId or a payer. Of a payer, four characters are enough.'}
-                </p>
-              </Notice>
             ) : (
-              <NoPayments title="No payments in this period" />
+              <NoRows isNew={isNew} isFiltered={isFiltered} q={q} />
             )
           }
         </When>
       </section>
     </>
+  )
+}
+
+interface NoRowsProps {
+  /** The service never had a payment. */
+  readonly isNew: boolean
+  readonly isFiltered: boolean
+  readonly q: string
+}
+
+function NoRows({ isNew, isFiltered, q }: NoRowsProps) {
+  if (isNew && q === '') return <NoPayments />
+  if (!isFiltered) return <NoPayments title="No payments in this period" />
+  return (
+    <Notice title="No matching payments">
+      <p>
+        {q === ''
+          ? 'Remove a filter, or choose a longer period.'
+          : 'Search for an id, a transaction, a requestId or a payer. Of a payer, four characters are enough.'}
+      </p>
+    </Notice>
   )
 }
 
@@ -173,25 +189,41 @@ function OrderPick({ order }: { readonly order: PaymentOrder }) {
   )
 }
 
-/** The number of payments with these filters, and their sums when they were paid. */
-function ListTotals({ totals, token }: { readonly totals: NonNullable<Analytics['totals']>; readonly token: string }) {
+type Totals = NonNullable<Analytics['totals']>
+
+/** The place of a page in the list. Undefined if the number of all rows is not exact. */
+function countRows(page: number, rows: number, totals: Totals | undefined) {
+  // An older service counts all rows as payments.
+  const { payments, unaccepted = 0, notOnChain = 0, isCut } = totals ?? { payments: 0, isCut: true }
+  const [first, count] = [(page - 1) * pageSize + 1, payments + unaccepted + notOnChain]
+  const last = first + rows - 1
+  return isCut || last > count ? undefined : { first, last, count }
+}
+
+/** The accepted payments with these filters, as the home screen counts them, and the number of the others. */
+function ListTotals({ totals, token }: { readonly totals: Totals; readonly token: string }) {
   const locale = pageLocale()
-  const { payments, isCut, worth, unvalued, received } = totals
+  const { payments, isCut, worth, refunded = '0', unaccepted = 0, unvalued, received } = totals
+  const net = subtractDecimal(worth, refunded)
   const amounts = Object.entries(received).filter(([, amount]) => compareDecimals(amount || '0', '0') > 0)
-  const isPlain = amounts.length === 1 && amounts[0]?.[0] === token && unvalued === 0
+  const isPlain = amounts.length === 0 || (amounts.length === 1 && amounts[0]?.[0] === token && unvalued === 0)
   return (
     <p class="list-totals">
       <b>
         {isCut && 'Latest '}
-        <Count count={payments} /> {payments === 1 ? 'payment' : 'payments'}
+        <Count count={payments} /> paid
       </b>
-      <span title={`${formatAmount(worth, locale)} ${token}`}>
-        worth{' '}
+      <span title={`${formatAmount(worth, locale)} ${token} when paid`}>
         <b>
-          {formatRounded(worth, locale)} {token}
-        </b>{' '}
-        when paid
+          {formatRounded(net, locale)} {token}
+        </b>
+        {compareDecimals(refunded, '0') > 0 && ` (${formatRounded(refunded, locale)} refunded)`}
       </span>
+      {unaccepted > 0 && (
+        <span title="Unclaimed, underpaid, late or reverted">
+          <Count count={unaccepted} /> not accepted
+        </span>
+      )}
       {!isPlain && (
         <span class="muted">
           {amounts.map(([code, amount]) => `${formatRounded(amount, locale)} ${code}`).join(' + ')}

@@ -1,4 +1,5 @@
 /** The price of an offer in words. */
+import { describeAllowance } from '../../look/allowances.ts'
 import { formatAmount } from '../../look/amounts.ts'
 import { pageLocale } from '../../look/locale.ts'
 import type { Offer } from '../data/answers.ts'
@@ -6,7 +7,7 @@ import type { Offer } from '../data/answers.ts'
 export function formatUnit({ per: { unit, amount } }: Pick<Offer, 'per'>): string {
   if (unit === 'byte') return 'a megabyte'
   if (amount === 1) return `a ${unit}`
-  return `${formatAmount(String(amount), pageLocale(), 0)} ${unit}s`
+  return describeAllowance(unit, String(amount))
 }
 
 export function formatPrice({ price, token }: Pick<Offer, 'price' | 'token'>): string {

@@ -3,7 +3,7 @@ import { formatAmount, formatRounded } from '../../look/amounts.ts'
 import { pageLocale } from '../../look/locale.ts'
 import type { FeedRecord } from '../data/answers.ts'
 import { changeAddress } from '../data/route.ts'
-import { Delivery, EndpointLink, Moment, PayerLink, StandingLink, TokenLink, Worth } from '../elements/cells.tsx'
+import { Delivery, EndpointLink, Moment, PayerLink, readWorth, Standing, Worth } from '../elements/cells.tsx'
 import { Link } from '../elements/link.tsx'
 import { type Column, type Sorting, Table } from '../elements/table.tsx'
 
@@ -43,24 +43,19 @@ export function PaymentsTable({ caption, records, isExact = false, without, isNe
     {
       name: 'Amount',
       class: 'number lead',
-      cell: ({ id, amount, token, endpoint, worth }) => (
+      cell: (record) => (
         <>
           <span class="amount">
-            <Link href={changeAddress({ payment: id })} class="row-link" row={id}>
-              {formatAmount(amount, pageLocale())}
+            <Link href={changeAddress({ payment: record.id })} class="row-link" row={record.id}>
+              {formatAmount(record.amount, pageLocale())}
             </Link>{' '}
-            <span class="unit">
-              <TokenLink token={token} />
-            </span>
+            <span class="unit">{record.token}</span>
           </span>
-          <span class="narrow">
-            {[
-              ...(token === revenueToken || worth === ''
-                ? []
-                : [`${formatRounded(worth, pageLocale())} ${revenueToken}`]),
-              // Last, because a long line loses its end.
-              ...(without === 'endpoint' ? [] : [endpoint]),
-            ].join(' · ')}
+          <span class="narrow dotted">
+            {record.token !== record.revenueToken && readWorth(record) !== '' && (
+              <span>{`${formatRounded(readWorth(record), pageLocale())} ${record.revenueToken}`}</span>
+            )}
+            {without !== 'endpoint' && <span>{record.endpoint}</span>}
           </span>
         </>
       ),
@@ -76,7 +71,7 @@ export function PaymentsTable({ caption, records, isExact = false, without, isNe
       class: 'trail',
       cell: (record) => (
         <>
-          <StandingLink record={record} />
+          <Standing record={record} />
           <span class="narrow">
             <Moment at={record.timestamp} isExact={isExact} />
           </span>

@@ -1,11 +1,32 @@
 /** An allowance in words: "one request", "1 hour", "10 MB". */
-import type { PageTexts } from '../../core/checkout/languages/en.ts'
-import { fill } from '../../core/checkout/languages/fill.ts'
-import type { Language } from '../../core/checkout/languages/language.ts'
-import { formatDecimal } from '../../core/money/money.ts'
-import { type Allowance, isOneRequest } from '../../core/payment/allowance.ts'
+import { formatDecimal } from '../../money/money.ts'
+import { type Allowance, isOneRequest } from '../../payment/allowance.ts'
+import { fill } from './fill.ts'
 
-const spans: readonly (readonly [seconds: bigint, one: keyof PageTexts, several: keyof PageTexts])[] = [
+/** The words in English. They are part of its texts, and the dashboard loads no others. */
+export const allowanceTexts = {
+  oneRequest: 'one request',
+  requests: '{count} requests',
+  oneDay: '1 day',
+  days: '{count} days',
+  oneHour: '1 hour',
+  hours: '{count} hours',
+  oneMinute: '1 minute',
+  minutes: '{count} minutes',
+  oneSecond: '1 second',
+  seconds: '{count} seconds',
+  bytes: '{count} bytes',
+  file: 'this file ({size})',
+}
+type AllowanceTexts = Readonly<Record<keyof typeof allowanceTexts, string>>
+
+interface AllowanceLanguage<Texts = AllowanceTexts> {
+  readonly texts: { readonly page: Texts }
+  readonly locale: string
+}
+type AccessLanguage = AllowanceLanguage<AllowanceTexts & { readonly access: string }>
+
+const spans: readonly (readonly [seconds: bigint, one: keyof AllowanceTexts, several: keyof AllowanceTexts])[] = [
   [86_400n, 'oneDay', 'days'],
   [3_600n, 'oneHour', 'hours'],
   [60n, 'oneMinute', 'minutes'],
@@ -17,7 +38,7 @@ const sizes = [
   [1_000n, 'kB'],
 ] as const
 
-export function formatAllowance(allowance: Allowance, { texts: { page: texts }, locale }: Language): string {
+export function formatAllowance(allowance: Allowance, { texts: { page: texts }, locale }: AllowanceLanguage): string {
   const { unit, amount } = allowance
   const count = (units: bigint): string => formatDecimal(units.toString(), locale)
   if (isOneRequest(allowance)) return texts.oneRequest
@@ -35,11 +56,11 @@ export function formatAllowance(allowance: Allowance, { texts: { page: texts }, 
 }
 
 /** "10 minutes of access": the window in which people can open a purchase again. */
-export function formatAccess(window: Allowance, language: Language): string {
+export function formatAccess(window: Allowance, language: AccessLanguage): string {
   return fill(language.texts.page.access, { time: formatAllowance(window, language) })
 }
 
-function formatSize(amount: bigint, texts: PageTexts, locale: string): string {
+function formatSize(amount: bigint, texts: AllowanceTexts, locale: string): string {
   const found = sizes.find(([size]) => amount >= size)
   if (!found) return fill(texts.bytes, { count: formatDecimal(amount.toString(), locale) })
   const [bytes, name] = found
