@@ -177,7 +177,8 @@ describe('a refund', () => {
       expect(listed.result.transactions).toHaveLength(1)
       const adopted = await run('rewards', 'adopt', ...restored)
       const [{ receipts }] = adopted.result.transactions
-      expect(receipts).toEqual([{ wallet: payer.address, received: '3 USDC', settled: '0 USDC' }])
+      const amounts = { received: '3 USDC', settled: '0 USDC', cashback: '0 USDC' }
+      expect(receipts).toEqual([{ wallet: payer.address, refunded: tx, ...amounts }])
       expect((await run('rewards', 'adopt', ...restored)).result).toEqual({ ok: true, transactions: [] })
       expect((await run('rewards', 'show', ...restored)).result).toMatchObject({ paused: false })
       expect((await run('rewards', 'adopt', '--config', file)).result).toEqual({ ok: true, transactions: [] })

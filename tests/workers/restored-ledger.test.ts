@@ -6,8 +6,9 @@ import { DatabaseSync } from '@photostructure/sqlite'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { readRoutesConfig } from '../../src/api/options.ts'
 import { createWalletCheckParts, type OpenPayouts, startPayoutWorkers } from '../../src/compose/payouts.ts'
-import { decodeSignature, encodeBase58 } from '../../src/core/encoding/base58.ts'
-import type { Mint } from '../../src/core/money/tokens.ts'
+import { decodeAddress, decodeSignature, encodeBase58 } from '../../src/core/encoding/base58.ts'
+import type { Mint, TokenCode } from '../../src/core/money/tokens.ts'
+import { formatRefundLockKey } from '../../src/core/payouts/refunds.ts'
 import { adoptTransaction, dropPlanned, type Receipt } from '../../src/workers/payouts/adopt.ts'
 import { planRefund } from '../../src/workers/payouts/refunds.ts'
 import { createWalletCheck } from '../../src/workers/payouts/unknown-transactions.ts'
@@ -33,7 +34,7 @@ beforeAll(async () => {
   const { localnet } = shop.world
   ledger = join(shop.directory, 'restored.sqlite')
   await localnet.fund(addressOf(payoutKey), { SOL: 10n ** 9n, NATIVE: 10n ** 14n })
-  await localnet.fund(addressOf(refundKey), { SOL: 10n ** 9n, USDC: 10n ** 10n })
+  await localnet.fund(addressOf(refundKey), { SOL: 10n ** 9n, USDC: 10n ** 10n, NATIVE: 10n ** 13n })
   const fresh = async () => {
     const { address } = await newSigner()
     await localnet.fund(address, { NATIVE: 0n })
@@ -51,10 +52,10 @@ interface Running {
 }
 
 /** A process of the service. Without keys it accrues, and sends nothing. */
-async function start(hasKeys = true): Promise<Running> {
+async function start(hasKeys = true, hasPayoutKey = hasKeys): Promise<Running> {
   const { treasury, buyback, incentives, partner } = wallets
   const { localnet, recipient } = shop.world
-  const house = await openHouse(shop, { ledger, price: 100, watch: true })
+  const house = await openHouse(shop, { ledger, price: 100, watch: true, acceptedMints: ['USDC', 'NATIVE'] })
   const rewards = {
     collector: recipient.address,
     cashback: { 0: 1 },
@@ -64,7 +65,7 @@ async function start(hasKeys = true): Promise<Running> {
     partners: [{ name: 'acme', wallet: partner, share: 85, endpoints: ['/data'] }],
     threshold: '0.5',
     everySeconds: 1,
-    ...(hasKeys && { key: payoutKey }),
+    ...(hasPayoutKey && { key: payoutKey }),
   }
   const options = { network: 'localnet' as const, rpc: localnet.rpcUrl, ledger, ...(hasKeys && { refundKey }) }
   const money = await startPayoutWorkers(house.service, readRoutesConfig({ ...options, rewards }, {}))
@@ -127,9 +128,9 @@ const restore = () => {
 }
 
 /** A payment that names nothing, as the watcher has seen it. */
-async function payUnmatched({ house }: Running): Promise<string> {
+async function payUnmatched({ house }: Running, token: 'USDC' | 'NATIVE', units: bigint): Promise<string> {
   const { world, payer } = shop
-  const tx = await world.send([await world.transfer(payer, world.recipient.address, 'USDC', 7_000_000n)], payer)
+  const tx = await world.send([await world.transfer(payer, world.recipient.address, token, units)], payer)
   world.localnet.advanceSlots(40)
   const seen = () => house.service.ledger.books.history(bytesOf(tx))
   await expect.poll(seen, { timeout: 10_000, interval: 20 }).toBeDefined()
@@ -142,14 +143,17 @@ const refund = async ({ money }: Running, tx: string) => {
 /** Takes everything over that the ledger does not know, as the command does. */
 async function adopt({ house }: Running) {
   const { service } = house
-  const { outgoing, rewards, kv } = service.ledger
+  const { outgoing, rewards, books, kv } = service.ledger
   const { chain, sealer, clock, pseudonyms } = service
+  const { native, usdc } = shop.world
   const nameOf = (wallet: Uint8Array) => pseudonyms.wallet(wallet)
-  const parts = { outgoing, rewards, kv, chain, sealer, clock, nameOf, native: shop.world.native }
+  const tokenOf = (asset: string): TokenCode | undefined =>
+    asset === native.address ? 'NATIVE' : asset === usdc.address ? 'USDC' : undefined
+  const parts = { outgoing, rewards, books, kv, chain, sealer, clock, nameOf, native, tokenOf }
   const receipts: Receipt[] = []
   for (const wallet of [addressOf(payoutKey), addressOf(refundKey)]) {
     const found = await createWalletCheck(createWalletCheckParts(service, wallet, false))()
-    if (found.kind !== 'unknown') throw new Error(`nothing is unknown: ${JSON.stringify(found)}`)
+    if (found.kind !== 'unknown') continue
     await dropPlanned(parts, found.transactions)
     for (const one of found.transactions) {
       const adoption = await adoptTransaction(parts, wallet, one)
@@ -177,7 +181,7 @@ describe('a restored ledger', () => {
     await first.close()
     const owing = await start(false)
     await buy(owing)
-    const unmatched = await payUnmatched(owing)
+    const unmatched = await payUnmatched(owing, 'USDC', 7_000_000n)
     await turn(owing, isAccrued(owing))
     await owing.close()
     backUp()
@@ -210,14 +214,60 @@ describe('a restored ledger', () => {
     const { partner } = wallets
     const receipts = await adopt(restored)
     const native = world.native.address
-    expect(receipts).toContainEqual({ owner: partner, asset: native, units: share, settled: share })
-    const refunded = { owner: payer.address, asset: world.usdc.address, units: 7_000_000n, settled: 0n }
+    expect(receipts).toContainEqual({ owner: partner, asset: native, units: share, settled: share, cashback: 0n })
+    const none = { settled: 0n, cashback: 0n }
+    const refunded = {
+      owner: payer.address,
+      asset: world.usdc.address,
+      units: 7_000_000n,
+      refunded: unmatched,
+      ...none,
+    }
     expect(receipts).toContainEqual(refunded)
+    expect(await refund(restored, unmatched)).toBe('known')
     await turn(restored, isPaid(restored))
     expect(await amounts()).toEqual(before)
     expect(await restored.house.service.ledger.rewards.audit()).toEqual([])
     await buy(restored)
     await turn(restored, isPaid(restored))
     expect(await nativeOf(partner)).toBe(3n * share)
+  })
+
+  it('T253: books a refund in NATIVE for its payment, not as cashback, and does not send it again', async () => {
+    const { payer, world } = shop
+    const open = async () => {
+      const one = await start(true, false)
+      const { rewards, outgoing } = one.house.service.ledger
+      const payee = one.house.service.pseudonyms.wallet(decodeAddress(payer.address) ?? new Uint8Array())
+      const readOwed = async () => (await rewards.payee({ role: 'cashback', payee }))?.owed
+      const isSent = async () => (await outgoing.open()).length === 0
+      return { ...one, readOwed, isSent, findRefund: (tx: string) => outgoing.findByLockKey(formatRefundLockKey(tx)) }
+    }
+    const owing = await start(false)
+    await buy(owing)
+    await turn(owing, isAccrued(owing))
+    await owing.close()
+    const first = await open()
+    const unmatched = await payUnmatched(first, 'NATIVE', 7_000_000_000n)
+    const owed = await first.readOwed()
+    expect(owed).toBeGreaterThan(7_000_000_000n)
+    await first.close()
+    backUp()
+    const second = await open()
+    expect(await refund(second, unmatched)).toBe('planned')
+    await turn(second, second.isSent)
+    const { about } = (await second.findRefund(unmatched)) ?? {}
+    await second.close()
+
+    restore()
+    const restored = await open()
+    const amount = { owner: payer.address, asset: world.native.address, units: 7_000_000_000n }
+    expect(await adopt(restored)).toEqual([{ ...amount, settled: 0n, cashback: 0n, refunded: unmatched }])
+    expect(await restored.readOwed()).toBe(owed)
+    expect(await refund(restored, unmatched)).toBe('known')
+    expect(await restored.findRefund(unmatched)).toMatchObject({ kind: 'refund', state: 'landed', about })
+    const { books } = restored.house.service.ledger
+    expect((await books.history(bytesOf(unmatched)))?.payment.state).toBe('unclaimed')
+    expect(await books.audit()).toEqual([])
   })
 })

@@ -3,7 +3,7 @@ import type { RoutesConfig } from '../../api/options.ts'
 import { readMints } from '../../api/router.ts'
 import { createPayoutContext, createWalletCheckParts } from '../../compose/payouts.ts'
 import { formatUnits } from '../../core/money/money.ts'
-import { findMint, listTokens, solDecimals } from '../../core/money/tokens.ts'
+import { findMint, listTokens, type MintTable, solDecimals, type TokenCode } from '../../core/money/tokens.ts'
 import type { Runtime } from '../../paywall/runtime/runtime.ts'
 import { type AdoptionParts, adoptTransaction, dropPlanned, type Receipt } from '../../workers/payouts/adopt.ts'
 import { createPauseSwitch } from '../../workers/payouts/pause.ts'
@@ -47,11 +47,13 @@ async function findUnknown(service: Runtime, wallet: string): Promise<Found> {
 
 async function adoptAll(terminal: Terminal, service: Runtime, config: RoutesConfig, found: readonly Found[]) {
   const { rewards, outgoing, nameOf } = createPayoutContext(service, config)
-  const native = findMint('NATIVE', readMints(service, config.mints))
+  const mints = readMints(service, config.mints)
+  const native = findMint('NATIVE', mints)
   if (!native) throw usage('The NATIVE token is not configured. Set its mint in mints.NATIVE.')
   const { chain, sealer, clock } = service
-  const { kv } = service.ledger
-  const parts: AdoptionParts = { outgoing, rewards, chain, nameOf, native, kv, sealer, clock }
+  const { kv, books } = service.ledger
+  const tokenOf = (asset: string) => findToken(mints, asset)
+  const parts: AdoptionParts = { outgoing, rewards, books, chain, nameOf, native, tokenOf, kv, sealer, clock }
   // No worker plans or signs meanwhile. After a failure, outgoing payments stay paused.
   const pause = createPauseSwitch(kv, clock)
   const isNew = await pause.pause()
@@ -71,6 +73,12 @@ async function adoptAll(terminal: Terminal, service: Runtime, config: RoutesConf
   return tell(terminal, service, config, { adopted, refunds: dropped.filter(({ kind }) => kind === 'refund').length })
 }
 
+function findToken(mints: MintTable, asset: string): TokenCode | undefined {
+  return listTokens(mints).find((token) =>
+    token === 'SOL' ? asset === 'SOL' : findMint(token, mints)?.address === asset,
+  )
+}
+
 interface Told {
   readonly adopted: readonly { readonly tx: string; readonly receipts: readonly Receipt[] }[]
   readonly refunds: number
@@ -79,9 +87,7 @@ interface Told {
 function tell(terminal: Terminal, service: Runtime, { mints }: RoutesConfig, { adopted, refunds }: Told): ExitCode {
   const known = readMints(service, mints)
   const format = ({ asset }: Receipt, units: bigint): string => {
-    const code = listTokens(known).find((token) =>
-      token === 'SOL' ? asset === 'SOL' : findMint(token, known)?.address === asset,
-    )
+    const code = findToken(known, asset)
     const decimals = code === 'SOL' ? solDecimals : code && findMint(code, known)?.decimals
     return decimals === undefined ? `${units} of ${asset}` : `${formatUnits(units, decimals)} ${code}`
   }
@@ -91,13 +97,22 @@ function tell(terminal: Terminal, service: Runtime, { mints }: RoutesConfig, { a
       wallet: one.owner,
       received: format(one, one.units),
       settled: format(one, one.settled),
+      cashback: format(one, one.cashback),
+      refunded: one.refunded ?? null,
     })),
   }))
-  const rest = transactions.flatMap(({ tx, receipts }) =>
-    receipts.filter(({ received, settled }) => received !== settled).map((one) => ({ tx, ...one })),
+  const lines = transactions.flatMap(({ tx, receipts }) => receipts.map((one) => ({ tx, ...one })))
+  const repaid = lines.filter((one) => one.refunded !== null)
+  const rest = lines.filter((one) => one.refunded === null && one.received !== one.settled)
+  const cashback = adopted.flatMap(({ tx, receipts }) =>
+    receipts.filter((one) => one.cashback > 0n).map((one) => `${one.owner}: ${format(one, one.cashback)} (${tx})`),
   )
   return terminal.result({ ok: true, transactions, droppedRefunds: refunds }, [
     `${counted(adopted.length, 'transaction')} ${adopted.length === 1 ? 'was' : 'were'} taken over.`,
+    ...(repaid.length === 0 ? [] : ['These refunds are recorded for their payments:']),
+    ...repaid.map(({ tx, wallet, received, refunded }) => `${wallet} received ${received} for ${refunded} (${tx})`),
+    ...(cashback.length === 0 ? [] : ['These amounts count as paid cashback:']),
+    ...cashback,
     ...(rest.length === 0
       ? []
       : ['These amounts settle no accrual of this ledger. If one is a refund, do not order that refund again:']),

@@ -1,12 +1,13 @@
 /**
  * Takes over transactions that the chain has and the ledger does not, after the ledger was restored from a backup.
  *
- * Each payee is credited with the amount that was sent: its oldest accruals are settled until they cover it. Amounts
- * that this ledger does not owe, such as refunds, are only accepted, and reported for the operator.
+ * Each payee is credited with the amount that a payout sent: its oldest accruals are settled until they cover it. A
+ * refund is recorded for the payment in its memo. Other amounts are only accepted, and reported for the operator.
  */
-import { decodeAddress } from '../../core/encoding/base58.ts'
-import type { Mint } from '../../core/money/tokens.ts'
+import { decodeAddress, decodeSignature } from '../../core/encoding/base58.ts'
+import type { Mint, TokenCode } from '../../core/money/tokens.ts'
 import type { Effect } from '../../core/payment/verify.ts'
+import { readKind, readRefundMemo } from '../../core/payouts/outgoing-memo.ts'
 import type {
   OutgoingTransaction,
   OutgoingTransactions,
@@ -14,9 +15,11 @@ import type {
   Sealer,
 } from '../../core/payouts/ports/outgoing.ts'
 import type { PayeeName, Rewards } from '../../core/payouts/ports/rewards.ts'
+import { formatRefund, formatRefundLockKey } from '../../core/payouts/refunds.ts'
 import { rewardRoles } from '../../core/payouts/rewards.ts'
 import type { Chain } from '../../core/ports/chain.ts'
 import type { KeyValueStore } from '../../core/ports/kv.ts'
+import type { Books } from '../../core/ports/reports.ts'
 import type { Clock } from '../../core/runtime.ts'
 import { createTransactionId, readSent } from './outgoing-transactions.ts'
 import { acceptTransaction, type UnknownTransaction } from './unknown-transactions.ts'
@@ -24,9 +27,12 @@ import { acceptTransaction, type UnknownTransaction } from './unknown-transactio
 export interface AdoptionParts {
   readonly outgoing: OutgoingTransactions
   readonly rewards: Rewards
+  readonly books: Pick<Books, 'findPayment'>
   readonly chain: Pick<Chain, 'read'>
   readonly nameOf: (wallet: Uint8Array) => string
   readonly native: Mint
+  /** The token of a mint, or of `SOL`. */
+  readonly tokenOf: (asset: string) => TokenCode | undefined
   readonly kv: KeyValueStore
   readonly sealer: Pick<Sealer, 'tag'>
   readonly clock: Clock
@@ -38,8 +44,11 @@ export interface Receipt {
   /** The mint, or `SOL`. */
   readonly asset: string
   readonly units: bigint
-  /** The part that settles accruals of this ledger. */
+  /** The part that settles accruals of this ledger, and the part of it that is cashback. */
   readonly settled: bigint
+  readonly cashback: bigint
+  /** The payment whose refund this is. This ledger refunds it no more. */
+  readonly refunded?: string
 }
 
 export type Adoption =
@@ -70,7 +79,7 @@ export async function adoptTransaction(
   transaction: UnknownTransaction,
 ): Promise<Adoption> {
   const { outgoing, sealer } = parts
-  const { signature, slot, ids } = transaction
+  const { signature, ids } = transaction
   const reading = await parts.chain.read(signature, 0, { commitment: 'finalized' })
   if (reading.kind !== 'found') return { kind: 'later', why: 'no node returns the transaction' }
   const sent = readReceipts(reading.effect, wallet)
@@ -84,25 +93,78 @@ export async function adoptTransaction(
     }
   if (row && row.state !== 'dropped' && row.state !== 'landed') {
     await conclude(parts, row, transaction)
-    return { kind: 'adopted', receipts: sent.map((one) => ({ ...one, settled: one.units })) }
+    return { kind: 'adopted', receipts: sent.map((one) => ({ ...one, settled: one.units, cashback: 0n })) }
   }
+  // An id of an earlier version does not tell the kind. What could be a payout must not be sent again.
+  const kind = readKind(ids[0] ?? '') ?? 'payout'
+  const id = row || !ids[0] ? createTransactionId(sealer, kind) : ids[0]
+  const record = { payout: recordPayout, refund: recordRefund, conversion: recordNothing }[kind]
+  const adoption = await record(parts, { ...transaction, id, sent })
+  // Also where the ledger has it now: its id can be that of a dropped one.
+  if (adoption.kind === 'adopted') await acceptTransaction(parts, signature)
+  return adoption
+}
+
+interface Sent extends UnknownTransaction {
+  /** The id under which the ledger records it. */
+  readonly id: string
+  readonly sent: readonly Omit<Receipt, 'settled' | 'cashback'>[]
+}
+
+const nothingSettled = { settled: 0n, cashback: 0n }
+
+async function recordNothing(_: AdoptionParts, { sent }: Sent): Promise<Adoption> {
+  return { kind: 'adopted', receipts: sent.map((one) => ({ ...one, ...nothingSettled })) }
+}
+
+async function recordPayout(parts: AdoptionParts, transaction: Sent): Promise<Adoption> {
   const receipts: Receipt[] = []
   const lines: PayoutLine[] = []
-  for (const one of sent) {
+  for (const one of transaction.sent) {
     const own = one.asset === parts.native.address ? await settle(parts, one) : []
     lines.push(...own)
-    receipts.push({ ...one, settled: own.reduce((sum, { units }) => sum + units, 0n) })
+    const cashback = own.filter(({ role }) => role === 'cashback')
+    receipts.push({ ...one, settled: sumUnits(own), cashback: sumUnits(cashback) })
   }
-  if (lines.length > 0) {
-    const id = row || !ids[0] ? createTransactionId(sealer) : ids[0]
-    const planning = await outgoing.plan({ id, kind: 'payout', lockKey: '', about: '', lines })
-    if (planning.kind !== 'planned')
-      return { kind: 'later', why: 'a payee has another payout under way; run a worker and try again in two minutes' }
-    await conclude(parts, planning.transaction, { signature, slot })
-  }
-  // Also where the ledger has it now: its id can be that of a dropped one.
-  await acceptTransaction(parts, signature)
+  if (lines.length === 0) return { kind: 'adopted', receipts }
+  const { id } = transaction
+  const planning = await parts.outgoing.plan({ id, kind: 'payout', lockKey: '', about: '', lines })
+  if (planning.kind !== 'planned')
+    return { kind: 'later', why: 'a payee has another payout under way; run a worker and try again in two minutes' }
+  await conclude(parts, planning.transaction, transaction)
   return { kind: 'adopted', receipts }
+}
+
+/** Records the refund for its payment, which then cannot be refunded or, after a full refund, redeemed any more. */
+async function recordRefund(parts: AdoptionParts, transaction: Sent): Promise<Adoption> {
+  const { id, sent, memos, signature } = transaction
+  // Besides the refund, the wallet can have paid SOL for a token account.
+  const amount = sent.find(({ asset }) => asset !== 'SOL') ?? sent[0]
+  const token = amount && parts.tokenOf(amount.asset)
+  const purpose = readRefundMemo(memos)
+  const tx = decodeSignature(purpose?.payment ?? '')
+  if (!amount || token === undefined || !purpose || !tx) return recordNothing(parts, transaction)
+  const lockKey = formatRefundLockKey(purpose.payment)
+  const before = await parts.outgoing.findByLockKey(lockKey)
+  // The payment was refunded twice.
+  if (before?.state === 'landed' && before.signed?.signature !== signature) return recordNothing(parts, transaction)
+  const { units } = amount
+  const about = formatRefund({ ...purpose, token, units })
+  const voids = purpose.reason !== 'surplus' && { voids: tx, coversUse: true }
+  // The books count the refund of a surplus only if they have its payment.
+  const state = (await parts.books.findPayment(tx))?.state ?? 'unclaimed'
+  const refunds = (voids || state !== 'unclaimed') && { refunds: { tx, units } }
+  const plan = { id, kind: 'refund' as const, lockKey, about, lines: [], ...voids, ...refunds }
+  const planning = before?.state === 'landed' ? undefined : await parts.outgoing.plan(plan)
+  if (planning && planning.kind !== 'planned')
+    return { kind: 'later', why: 'the refunded payment is in use; run a worker and try again in two minutes' }
+  if (planning) await conclude(parts, planning.transaction, transaction)
+  const refunded = (one: Sent['sent'][number]) => (one === amount ? { refunded: purpose.payment } : {})
+  return { kind: 'adopted', receipts: sent.map((one) => ({ ...one, ...nothingSettled, ...refunded(one) })) }
+}
+
+function sumUnits(lines: readonly PayoutLine[]): bigint {
+  return lines.reduce((sum, { units }) => sum + units, 0n)
 }
 
 /** Records that a planned transaction has landed. Its bytes are not stored, because they need not be sent again. */
@@ -121,7 +183,7 @@ async function conclude(
     throw new Error('another process changed the transaction; try again')
 }
 
-function readReceipts(effect: Effect, wallet: string): readonly Omit<Receipt, 'settled'>[] {
+function readReceipts(effect: Effect, wallet: string): Sent['sent'] {
   const names = effect.transfers
     .filter(({ sourceOwner, destinationOwner }) => sourceOwner === wallet && destinationOwner !== wallet)
     .flatMap(({ destinationOwner, asset }) =>

@@ -243,9 +243,9 @@ describe('an outgoing transaction', () => {
   })
 
   it('has a name of its own, which fits a memo', () => {
-    const ids = new Set(Array.from({ length: 1_000 }, () => createTransactionId({ tag: 'test-tag' })))
+    const ids = new Set(Array.from({ length: 1_000 }, () => createTransactionId({ tag: 'test-tag' }, 'payout')))
     expect(ids.size).toBe(1_000)
-    for (const id of ids) expect(formatMemo(id)).toMatch(/^paystile:test-tag[A-Za-z0-9_-]{14}$/)
+    for (const id of ids) expect(formatMemo(id)).toMatch(/^paystile:test-tagp[A-Za-z0-9_-]{14}$/)
   })
 })
 

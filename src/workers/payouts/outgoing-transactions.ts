@@ -8,6 +8,7 @@
 import { encodeBase64url } from '../../core/encoding/base64url.ts'
 import type { Meter } from '../../core/observability/metrics.ts'
 import type { Asset, Effect } from '../../core/payment/verify.ts'
+import { formatId } from '../../core/payouts/outgoing-memo.ts'
 import type { OutgoingWallet, SignedBytes, Signing } from '../../core/payouts/outgoing-wallet.ts'
 import type {
   OutgoingTransaction,
@@ -67,10 +68,10 @@ const randomBytes = 10
  * A new unique id. It begins with the tag of the service's secret, so that services with one wallet recognise their own
  * transactions on chain.
  */
-export function createTransactionId({ tag }: Pick<Sealer, 'tag'>): string {
+export function createTransactionId({ tag }: Pick<Sealer, 'tag'>, kind: OutgoingTransactionKind): string {
   const bytes = new Uint8Array(randomBytes)
   writeNonce(bytes, 0, randomBytes)
-  return `${tag}${encodeBase64url(bytes, randomBytes)}`
+  return formatId(tag, kind, encodeBase64url(bytes, randomBytes))
 }
 
 /** The amount that a landed transaction sent from one wallet to another. A token with a fee keeps a part of it. */

@@ -153,7 +153,7 @@ async function planBatches(parts: PayoutsParts, memory: Memory, batches: readonl
     if (await parts.isPaused()) return { planned, isFull: true }
     const isSpent = await areFeesSpent(parts, planned.length + 1)
     const order = {
-      id: createTransactionId(parts.sealer),
+      id: createTransactionId(parts.sealer, 'payout'),
       kind: 'payout',
       lockKey: '',
       about: '',

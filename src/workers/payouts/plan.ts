@@ -120,7 +120,7 @@ export function splitIntoBatches(
   isSuspect: (line: PayoutLine) => boolean,
 ): readonly (readonly PayoutLine[])[] {
   // All ids have the same length.
-  const memo = formatMemo(createTransactionId({ tag: 'x'.repeat(8) }))
+  const memo = formatMemo(createTransactionId({ tag: 'x'.repeat(8) }, 'payout'))
   const batches: (readonly PayoutLine[])[] = lines.filter(isSuspect).map((line) => [line])
   for (let rest = lines.filter((line) => !isSuspect(line)); rest.length > 0; ) {
     // All addresses have the same length, so the wallet's own stands in for the payees'.

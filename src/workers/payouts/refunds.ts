@@ -5,7 +5,7 @@
 import { decodeSignature, encodeBase58 } from '../../core/encoding/base58.ts'
 import { convert, type FrozenRates } from '../../core/money/rates.ts'
 import { type Mint, solDecimals, type TokenCode } from '../../core/money/tokens.ts'
-import { formatMemo } from '../../core/payouts/outgoing-memo.ts'
+import { formatRefundMemo } from '../../core/payouts/outgoing-memo.ts'
 import type { OutgoingWallet } from '../../core/payouts/outgoing-wallet.ts'
 import type { OutgoingTransaction, OutgoingTransactions } from '../../core/payouts/ports/outgoing.ts'
 import {
@@ -76,7 +76,7 @@ export async function planRefund(
     return { kind: 'refused', why: 'on chain the payer sent less than the refund' }
   const facts = { payment, token, units, reason: ruling.reason }
   const planning = await outgoing.plan({
-    id: createTransactionId(parts.sealer),
+    id: createTransactionId(parts.sealer, 'refund'),
     kind: 'refund',
     lockKey: formatRefundLockKey(payment),
     about: formatRefund(facts),
@@ -125,7 +125,7 @@ export function startRefunds(given: RefundParts): Loop {
 }
 
 async function sign(parts: RefundParts, { id, about, attempts }: OutgoingTransaction): Promise<SigningResult> {
-  const { payment, token, units } = parseRefund(about)
+  const { payment, token, units, reason } = parseRefund(about)
   const tx = decodeSignature(payment)
   const mint = parts.mintOf(token as TokenCode)
   const payer = tx && (await parts.books.history(tx))?.payment.payer
@@ -145,7 +145,12 @@ async function sign(parts: RefundParts, { id, about, attempts }: OutgoingTransac
   if (opens && asset && (await isDearer(parts, asset, token as TokenCode, units)))
     return { kind: 'impossible', why: 'the payer has no token account, and opening one costs more than the refund' }
   const transfers = [{ owner: finding.address, units, opens }]
-  return parts.outgoingWallet.sign({ mint: asset, transfers, memo: formatMemo(id), attempts })
+  return parts.outgoingWallet.sign({
+    mint: asset,
+    transfers,
+    memo: formatRefundMemo(id, { payment, reason }),
+    attempts,
+  })
 }
 
 /** Whether opening a token account costs more than the amount sent to it, as far as rates are known. */

@@ -155,7 +155,7 @@ async function begin(parts: SettlementParts, converter: Converter, token: TokenC
     minimum: offer.minimum,
   }
   const plan = {
-    id: createTransactionId(parts.sealer),
+    id: createTransactionId(parts.sealer, 'conversion'),
     kind: 'conversion' as const,
     lockKey: key,
     about: formatConversion(about),

@@ -57,9 +57,10 @@ describe('a fee of the token', () => {
   })
 
   it('T243: is not paid again after the ledger was restored', async () => {
-    const { rewards, outgoing, kv, clock, readAs } = await open()
+    const { rewards, outgoing, books, kv, clock, readAs } = await open()
     const id = 'payout-of-the-lost-one'
-    const parts = { ...{ rewards, outgoing, kv, clock, native }, nameOf: () => '', sealer: { tag: 'tag' } }
+    const given = { rewards, outgoing, books, kv, clock, native, sealer: { tag: 'tag' } }
+    const parts = { ...given, nameOf: () => '', tokenOf: () => undefined }
     const chain = readAs(createEffect(200n, formatMemo(id)))
     const unknown = { signature: 'signature-1', slot: 7, memos: formatMemo(id), ids: [id] }
     expect((await adoptTransaction({ ...parts, chain }, wallet, unknown)).kind).toBe('adopted')

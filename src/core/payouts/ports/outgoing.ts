@@ -30,7 +30,7 @@ export interface KeptBytes extends Omit<SignedBytes, 'wire'> {
 }
 
 export interface OutgoingTransaction {
-  /** Also the memo of its transaction. */
+  /** Also in the memo of its transaction. */
   readonly id: string
   readonly kind: OutgoingTransactionKind
   /**
