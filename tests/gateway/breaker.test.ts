@@ -132,7 +132,7 @@ describe('T177: while the upstream refuses connections', () => {
   })
 })
 
-it('T177: an upstream that does not answer in time stops its routes', async () => {
+it('T177: an upstream that answers nothing in time, not even its health path, stops its routes', async () => {
   const upstream = await fixture.startUpstream()
   const gate = await fixture.open({
     upstream: upstream.url,
@@ -146,10 +146,53 @@ it('T177: an upstream that does not answer in time stops its routes', async () =
   const proof = await gate.buy('/data')
   upstream.answer(() => {})
   expect((await gate.claim(proof, '/data')).status).toBe(504)
-  expect(await status(gate, '/other')).toBe(down)
+  await becomes(gate, '/other', 503)
   upstream.answer((_request, response) => response.end('the secret'))
   await becomes(gate, '/other', 402)
   expect((await gate.claim(proof, '/data')).status).toBe(200)
+})
+
+it('T254: requests that take too long, of one payer or unpaid, stop the sales of no route', async () => {
+  const upstream = await fixture.startUpstream()
+  upstream.answer((request, response) => {
+    if (!request.url?.includes('slow')) response.end('the secret')
+  })
+  const gate = await fixture.open({
+    upstream: upstream.url,
+    probe: { path: '/health', seconds: 600 },
+    timeouts: { answerSeconds: 0.1 },
+    routes: [
+      { path: '/data', price: 0.01 },
+      { path: '/other', price: 0.01 },
+      { path: '/free/*', free: true },
+    ],
+  })
+  const [proof, spare] = [await gate.buy('/data?slow'), await gate.buy('/other')]
+  for (let attempt = 0; attempt < 6; attempt += 1) {
+    const answers = await Promise.all([gate.claim(proof, '/data?slow'), fetch(`${gate.url}/free/slow`)])
+    expect(answers.map((answer) => answer.status)).toEqual([504, 504])
+    expect(await status(gate, '/data')).toBe('402 undefined')
+    expect(await status(gate, '/other')).toBe('402 undefined')
+  }
+  expect((await gate.claim(spare, '/other')).status).toBe(200)
+})
+
+it('T254: a route that does not answer five payments in time stops, and the others do not', async () => {
+  const upstream = await fixture.startUpstream()
+  const gate = await fixture.open({
+    upstream: upstream.url,
+    probe: { seconds: 600 },
+    timeouts: { answerSeconds: 0.1 },
+    routes: [
+      { path: '/data', price: 0.01 },
+      { path: '/other', price: 0.01 },
+    ],
+  })
+  const proofs = await Promise.all(Array.from({ length: 5 }, () => gate.buy('/data')))
+  upstream.answer(() => {})
+  for (const proof of proofs) expect((await gate.claim(proof, '/data')).status).toBe(504)
+  expect(await status(gate, '/data')).toBe(down)
+  expect(await status(gate, '/other')).toBe('402 undefined')
 })
 
 describe('T177: an upstream that fails', () => {

@@ -41,7 +41,7 @@ describe('the log of an upstream that is down', () => {
     await health.start()
     upstream.fault = undefined
     await vi.advanceTimersByTimeAsync(1_000)
-    route.failed({ code: 'ETIMEDOUT' }, 'it does not respond', undefined)
+    route.failed({ code: 'UND_ERR_CONNECT_TIMEOUT' }, 'it does not respond', undefined)
     expect(takeLog()).toEqual([
       'upstream.down it refuses connections',
       'upstream.up',
@@ -50,6 +50,24 @@ describe('the log of an upstream that is down', () => {
     health.stop()
   })
 })
+
+it.each(['UND_ERR_HEADERS_TIMEOUT', 'ETIMEDOUT'])(
+  'T254: %s of an unpaid request starts a probe, which alone tells whether the upstream is down',
+  async (code) => {
+    const { health, upstream, takeLog } = createFixture()
+    upstream.fault = undefined
+    const route = health.openRoute('GET /data', undefined)
+    await health.start()
+    for (let times = 0; times < 10; times += 1) route.failed({ code }, 'late', undefined)
+    await vi.advanceTimersByTimeAsync(0)
+    expect(takeLog()).toEqual([])
+    upstream.fault = 'it refuses connections'
+    route.failed({ code }, 'late', undefined)
+    await vi.advanceTimersByTimeAsync(0)
+    expect(takeLog()).toEqual(['upstream.down it refuses connections'])
+    health.stop()
+  },
+)
 
 it('the log of a route that fails has one entry at once and one a minute while it lasts', async () => {
   const { health, upstream, takeLog } = createFixture()

@@ -23,14 +23,15 @@ export interface RouteHealth {
   failed(error: unknown, why: string, payment: AnsweredPayment | undefined): void
 }
 
-/** The upstream is unreachable, or does not respond. */
+/** The upstream is unreachable, whatever was requested. */
 function isOutage(error: unknown): boolean {
   const { code = '', syscall } = (error ?? {}) as { readonly code?: unknown; readonly syscall?: unknown }
   if (syscall === 'connect' || syscall === 'getaddrinfo') return true
-  return /^(?:UND_ERR_(?:CONNECT|HEADERS)_TIMEOUT|ETIMEDOUT|EUPSTREAM|ERR_TLS_\w+|ERR_SSL_\w+|\w*CERT\w*|UNABLE_TO_\w+)$/.test(
-    String(code),
-  )
+  return /^(?:UND_ERR_CONNECT_TIMEOUT|EUPSTREAM|ERR_TLS_\w+|ERR_SSL_\w+|\w*CERT\w*|UNABLE_TO_\w+)$/.test(String(code))
 }
+
+/** The response does not start in time. The client can cause this, by a request that takes long. */
+const lateAnswer = /^(?:UND_ERR_HEADERS_TIMEOUT|ETIMEDOUT)$/
 
 /** The upstream closed the connection, or sent invalid HTTP. */
 const brokenAnswer = /^(?:UND_ERR_SOCKET|UND_ERR_HEADERS_OVERFLOW|ECONNRESET|EPIPE|HPE_\w+)$/
@@ -105,8 +106,11 @@ export function createUpstreamHealth({ origin, probe: plan }: UpstreamPlan, prob
           own.note()
         },
         failed: (error, why, payment) => {
-          if (isOutage(error)) breaker.trip(why)
-          else if (brokenAnswer.test(String((error as NodeJS.ErrnoException).code))) count(true, why, payment)
+          if (isOutage(error)) return breaker.trip(why)
+          const code = String((error as NodeJS.ErrnoException).code)
+          const isLate = lateAnswer.test(code)
+          if (isLate) void look()
+          if (isLate || brokenAnswer.test(code)) count(true, why, payment)
         },
       }
     },
