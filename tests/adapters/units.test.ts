@@ -338,6 +338,25 @@ describe.each(cells(adapters, 3, 2))('%s', (_name, serve) => {
       expect([right.status, (await right.text()).length]).toEqual([200, size])
     })
 
+    it('T256: is refused as another part for free 19 times, so that the handler does not work without limit', async () => {
+      let calls = 0
+      const whole: Handler = () => {
+        calls += 1
+        return { body: 'x'.repeat(size) }
+      }
+      const shop = await open({ price: 1, per: 'megabyte', size: () => size }, whole)
+      const proofs = [await buy(shop), await buy(shop)] as const
+      const ask = async (proof: string) =>
+        codeOf(await shop.claim(proof, '/data', { headers: { Range: 'bytes=1000-' } }))
+      for (const proof of proofs)
+        for (let time = 0; time < 19; time += 1) expect(await ask(proof)).toBe('409 range_mismatch')
+      const right = await shop.claim(proofs[0])
+      expect([right.status, (await right.text()).length]).toEqual([200, size])
+      calls = 0
+      for (let time = 0; time < 20; time += 1) await ask(proofs[1])
+      expect([calls, await ask(proofs[1])]).toEqual([3, '409 payment_replay'])
+    })
+
     it('has arrived when it comes whole, though shorter than it was said to be', async () => {
       const warned: unknown[] = []
       const log = { info: () => {}, warn: (...line: unknown[]) => void warned.push(line), error: () => {} }

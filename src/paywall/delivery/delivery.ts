@@ -175,7 +175,8 @@ function beginBody({ claim, admission }: PaidRequest, body: Body, grant: Grant, 
   const from = status === 206 ? range?.from : 0n
   if (unit === 'file' && from !== grant.from) {
     const instead = refuseRange(claim)
-    body.status = undefined
+    // It counts like any error for a file, because the handler has worked.
+    body.status = instead.status
     return { status: instead.status, headers: [], instead }
   }
   const quota =
