@@ -224,6 +224,30 @@ describe('T177: an upstream that fails', () => {
     for (const proof of proofs) expect((await gate.claim(proof, path)).status).toBe(200)
   })
 
+  it('T255: is not stopped again by the same five payments', async () => {
+    const upstream = await fixture.startUpstream()
+    const gate = await fixture.open({
+      upstream: upstream.url,
+      probe: { path: '/health', seconds: 0.02 },
+      routes: [{ path: '/data', price: 0.01 }],
+    })
+    const proofs = await Promise.all(Array.from({ length: 6 }, () => gate.buy('/data')))
+    upstream.answer((request, response) => {
+      response.writeHead(request.headers['x-payment-tx'] ? 500 : 200)
+      response.end('answer')
+    })
+    const fail = async () => {
+      for (const proof of proofs.slice(1)) expect((await gate.claim(proof, '/data')).status).toBe(500)
+      return status(gate, '/data')
+    }
+    expect(await fail()).toBe(down)
+    await becomes(gate, '/data', 402)
+    expect(await fail()).toBe('402 undefined')
+    // Five payments, of which only one is new.
+    expect((await gate.claim(proofs[0] ?? '', '/data')).status).toBe(500)
+    expect(await status(gate, '/data')).toBe('402 undefined')
+  })
+
   it('for one payer only goes on selling to the others, and stops where it fails for five', async () => {
     const upstream = await fixture.startUpstream()
     const gate = await fixture.open({

@@ -66,20 +66,26 @@ export type Breaker = ReturnType<typeof createBreaker>
 /** Number of failures among the last payments that pauses a route. */
 const leastFailures = 5
 const windowLength = 10
+/** The failed payments that a route remembers. Each of them has cost its payer the price. */
+const mostRemembered = 10_000
 
 /** A payment with a response, and its payer. */
 export type AnsweredPayment = Pick<PaymentFacts, 'tx' | 'payer'>
 
 /**
- * The last responses to payments. A payment that fails repeatedly counts once. While other payers are served, a payer
+ * The last responses to payments. A payment that fails repeatedly counts once, also after the route was paused. While other payers are served, a payer
  * counts once, too, so that one payer with failing requests cannot pause a route for all.
  */
 export function createFailureWindow() {
   let answers: (AnsweredPayment & { readonly isFailure: boolean })[] = []
+  const failed = new Set<string>()
   return {
     /** True if the route failed for too many payments. */
     add: (isFailure: boolean, { tx, payer }: AnsweredPayment) => {
-      if (isFailure && answers.some((one) => one.isFailure && one.tx === tx)) return false
+      if (isFailure && failed.has(tx)) return false
+      if (isFailure) failed.add(tx)
+      const [oldest = ''] = failed
+      if (failed.size > mostRemembered) failed.delete(oldest)
       answers.push({ isFailure, tx, payer })
       if (answers.length > windowLength) answers.shift()
       const failures = answers.filter((one) => one.isFailure)
