@@ -5,7 +5,7 @@ import type { Paywall } from '../paywall/paywall.ts'
 import { within } from '../paywall/runtime/within.ts'
 import type { Plan, RoutePlan } from './config/plan.ts'
 import type { OpenRoute } from './proxy/handle-request.ts'
-import { createOutgoing } from './proxy/request-head.ts'
+import { createOutgoing, createPreflightHead } from './proxy/request-head.ts'
 import { createUpstreams } from './upstream/connections.ts'
 import { createUpstreamHealth, type UpstreamHealth } from './upstream/health.ts'
 import { createProbe } from './upstream/probe.ts'
@@ -34,6 +34,7 @@ export function openRouteSet(plan: Plan, log: Log) {
       ...route,
       paywall,
       outgoing: createOutgoing(plan, route),
+      preflightHead: createPreflightHead(plan, route),
       pool,
       health: known.openRoute(route.name, paywall),
     }

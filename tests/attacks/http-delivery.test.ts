@@ -92,6 +92,14 @@ describe.each(cells(adapters, 3, 1))('%s', (name, serve) => {
     await expectServed(shop.claim(proof))
   })
 
+  it('T250: a preflight that is left to the application is not free behind the paywall', async () => {
+    const own = await fixture.open({ cors: false }, serve, handler)
+    const headers = { Origin: 'https://app.example', 'Access-Control-Request-Method': 'GET' }
+    const answer = await fetch(`${own.url}/data`, { method: 'OPTIONS', headers })
+    expect([answer.status, await answer.text()]).toEqual([402, expect.not.stringContaining('the secret')])
+    await expectRefused(own.claim(await own.buy(payer), '/data', { method: 'OPTIONS', headers }), 'binding_mismatch')
+  })
+
   it('T107: no header of the handler lets a cache keep a paid response', async () => {
     const response = await shop.claim(await shop.buy(payer, '/cached'), '/cached')
     expect(response.headers.get('cache-control')).toBe('private, no-store')

@@ -164,7 +164,7 @@ function fail(proxyRequest: ProxyRequest, error: Error): void {
   const why = explain(error, upstream)
   // A client that is slow to send its body is not a failure of the upstream.
   if (request.complete) health.failed(error, why, metered?.pass.facts())
-  sendFailure(proxyRequest, why, isTimeout(error) ? 504 : 502)
+  sendFailure(proxyRequest, why, chooseStatus(error))
 }
 
 /** Responds for an upstream that failed before it sent a response. */
@@ -185,8 +185,9 @@ function isWholeWithout({ headersSent, statusCode }: ServerResponse, error: unkn
   return headersSent && statusCode === 304 && codeOf(error) === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH'
 }
 
-function isTimeout(error: unknown): boolean {
-  return /TIMEOUT|ETIMEDOUT/.test(String(codeOf(error)))
+/** The status for an upstream that failed before it sent a response. */
+export function chooseStatus(error: unknown): 502 | 504 {
+  return /TIMEOUT|ETIMEDOUT/.test(String(codeOf(error))) ? 504 : 502
 }
 
 /** A reason for the operator's log, without a stack. */

@@ -13,7 +13,8 @@ import type { RoutePlan } from '../config/plan.ts'
 import { methodNames } from '../config/schema.ts'
 import { type Finding, readPath } from '../routing/route-cache.ts'
 import type { RouteHealth } from '../upstream/health.ts'
-import { forward } from './forward.ts'
+import { forward, type ProxyRequest } from './forward.ts'
+import { forwardPreflight } from './preflight.ts'
 import { type ErrorPages, sendFailed, sendProblem } from './problem.ts'
 import type { Outgoing } from './request-head.ts'
 import { forwardTraced } from './trace.ts'
@@ -30,6 +31,7 @@ export interface OwnRoutes {
 export interface OpenRoute extends RoutePlan {
   readonly paywall: Paywall | undefined
   readonly outgoing: Outgoing
+  readonly preflightHead: (request: IncomingMessage) => string[]
   readonly pool: Pool
   readonly health: RouteHealth
 }
@@ -79,7 +81,11 @@ interface Visit {
 function serveRoute(visit: Visit): void {
   const { route, request, response, target, waits } = visit
   const { paywall } = route
-  if (!paywall || isLeftToUpstream(route, request)) {
+  if (paywall && isLeftToUpstream(route, request)) {
+    forwardPreflight(toProxyRequest(visit), route.preflightHead(request))
+    return
+  }
+  if (!paywall) {
     if (waits) response.writeContinue()
     deliver(visit)
     return
@@ -110,27 +116,32 @@ function fail({ table, route, response, metered }: Visit, error: unknown): void 
   else sendFailed(response, table.pages, answer)
 }
 
-function deliver({ table, route, request, response, target, metered }: Visit): void {
-  const { paywall, upstream, pool, health, outgoing } = route
-  const { pages } = table
-  const proxyRequest = { request, response, target, upstream, pool, health, paywall, metered, pages }
-  if (table.trace.isOn()) forwardTraced(proxyRequest, outgoing, table.trace)
-  else forward(proxyRequest, outgoing(request, target, metered?.pass.facts()))
+function deliver(visit: Visit): void {
+  const { table, route, request, target, metered } = visit
+  const proxyRequest = toProxyRequest(visit)
+  if (table.trace.isOn()) forwardTraced(proxyRequest, route.outgoing, table.trace)
+  else forward(proxyRequest, route.outgoing(request, target, metered?.pass.facts()))
 }
 
-/** A preflight belongs to the route that it asks for. */
+function toProxyRequest({ table, route, request, response, target, metered }: Visit): ProxyRequest {
+  const { paywall, upstream, pool, health } = route
+  return { request, response, target, upstream, pool, health, paywall, metered, pages: table.pages }
+}
+
+/** A preflight belongs to the route that it asks for. Browsers always send `Origin`, so upstreams get no other ones. */
 export function findRoute({ find }: RouteTable, request: IncomingMessage, target: string): OpenRoute | undefined {
-  const { method = 'GET' } = request
+  const { method = 'GET', headers } = request
   const found = find(method, target)
   if (found || !isPreflight(request)) return found
-  return find(request.headers['access-control-request-method'] ?? '', target)
+  const wanted = find(headers['access-control-request-method'] ?? '', target)
+  return wanted?.config?.route.cors === false && headers.origin === undefined ? undefined : wanted
 }
 
 function isPreflight({ method, headers }: IncomingMessage): boolean {
   return method === 'OPTIONS' && headers['access-control-request-method'] !== undefined
 }
 
-/** If the upstream handles CORS itself, preflights reach it without payment. */
+/** If the upstream handles CORS itself, it decides about preflights, without payment. */
 function isLeftToUpstream({ config, methods }: OpenRoute, request: IncomingMessage): boolean {
   return config?.route.cors === false && isPreflight(request) && !methods.has('OPTIONS')
 }

@@ -231,7 +231,7 @@ export const routeShape = {
    */
   maxUnfinalized: maxUnfinalizedOption.optional(),
   /**
-   * Lets pages of other origins pay and read the response. `false` leaves cross-origin headers and preflights to the application.
+   * Lets pages of other origins pay and read the response. `false` leaves cross-origin headers and preflights to the application. Mount its CORS handler before the paywall, which charges for `OPTIONS` like any method. See [Preflights](gateway.md#preflights) for the gateway.
    *
    * @defaultValue `true`
    */
