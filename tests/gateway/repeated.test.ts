@@ -1,4 +1,5 @@
-/** T176: a request in which the price function and the upstream could read different values. */
+/** T176, T251: a request in which the price function and the upstream could read different values. */
+import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ask } from '../harness/raw.ts'
 import { codeOf } from '../harness/shop.ts'
@@ -30,6 +31,7 @@ beforeAll(async () => {
       },
       {
         path: '/careless',
+        methods,
         price: ({ query }) => {
           try {
             return query('size') === 'large' ? 1 : 0.01
@@ -151,6 +153,64 @@ describe('T176: a form body that names a parameter of the price function', () =>
   it('is not read where the function sees no parameter', async () => {
     const body = `size=${'x'.repeat(2_000_000)}`
     expect((await fetch(`${gate.url}/upload`, { method: 'POST', headers: form, body })).status).toBe(402)
+  })
+})
+
+describe('T251: a form that programs could read in different ways', () => {
+  const post = (headers: Record<string, string>, body: string | Uint8Array): RequestInit => ({
+    method: 'POST',
+    headers,
+    body: typeof body === 'string' ? new TextEncoder().encode(body) : new Uint8Array(body),
+  })
+  const multipart = (disposition: string, type = 'multipart/form-data; boundary=b') =>
+    post({ 'Content-Type': type }, `--b\r\n${disposition}\r\n\r\nlarge\r\n--b--\r\n`)
+  const upload = () => {
+    const data = new FormData()
+    for (const name of ['other', 'größe', 'resize[]']) data.append(name, 'size=large')
+    data.append('file', new Blob(['size=1&size=2\r\nContent-Disposition: form-data; name="size"\r\n']), 'size.png')
+    return data
+  }
+  it.each<[string, RequestInit]>([
+    ['compressed', post({ ...form, 'Content-Encoding': 'gzip' }, gzipSync('size=large'))],
+    ['without a type', post({}, 'size=large')],
+    ['with an empty type', post({ 'Content-Type': '' }, 'size=large')],
+    ['in UTF-16', post({ 'Content-Type': `${form['Content-Type']}; charset=utf-16le` }, 's\0i\0z\0e\0=\0')],
+    ['with a folded header', multipart('Content-Disposition: form-data;\r\n name="size"')],
+    ['with a charset in the name', multipart("Content-Disposition: form-data; name*=utf-8''size")],
+    ['with a name in two parts', multipart('Content-Disposition: form-data; name*0="si"; name*1="ze"')],
+    ['with a space before the colon', multipart('Content-Disposition : form-data; name="size"')],
+    ['with a name in another value', multipart('Content-Disposition: form-data; x=" name=y"; name="size"')],
+    ['of mixed parts', multipart('Content-Disposition: form-data; name="size"', 'multipart/mixed; boundary=b')],
+    ['of related parts', multipart('Content-ID: size', 'multipart/related; boundary=b')],
+    [
+      'with two boundaries',
+      multipart('Content-Disposition: form-data; name="x"', 'multipart/x; boundary=a; boundary=b'),
+    ],
+  ])('is refused before the price is told, and beside a payment: %s', async (_name, init) => {
+    for (const path of ['/query?size=small', '/listed?size=small', '/body?size=small', '/careless?size=small'])
+      expect([path, await status(path, init)]).toEqual([path, refused])
+    expect((await fetch(`${gate.url}/upload?size=small`, init)).status).toBe(402)
+    const proof = await gate.buy('/query', { method: 'POST' })
+    fixture.upstream.seen.length = 0
+    expect(await codeOf(await gate.claim(proof, '/query', init))).toBe(refused)
+    expect(fixture.upstream.seen).toEqual([])
+  })
+
+  it('is explained by the refusal', async () => {
+    const init = post({ ...form, 'Content-Encoding': 'gzip' }, gzipSync('other=large'))
+    const problem = await (await fetch(`${gate.url}/query`, init)).json()
+    expect(problem).toMatchObject({ detail: expect.stringMatching(/the parameter size.*without Content-Encoding/) })
+  })
+
+  it.each<[string, RequestInit]>([
+    ['a form with a field and a file', { method: 'POST', body: upload() }],
+    ['compressed JSON', post({ 'Content-Type': 'application/json', 'Content-Encoding': 'gzip' }, gzipSync('{}'))],
+    ['bytes without a type', post({}, '{"a":[1,2]}')],
+    ['a long body of another type', post({ 'Content-Type': 'application/octet-stream' }, 'x'.repeat(2_000_000))],
+    ['an uncompressed form', post({ ...form, 'Content-Encoding': 'identity' }, 'other=large')],
+    ['no body', { method: 'POST' }],
+  ])('is none, and is sold: %s', async (_name, init) => {
+    expect((await fetch(`${gate.url}/query?size=small`, init)).status).toBe(402)
   })
 })
 

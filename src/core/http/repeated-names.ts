@@ -14,7 +14,7 @@ export function readNames(text: string): readonly string[] {
   })
 }
 
-function decodeName(text: string): string {
+export function decodeName(text: string): string {
   const [decoded = ''] = new URLSearchParams(`${text.replaceAll('&', '%26')}=`).keys()
   return decoded
 }
@@ -61,7 +61,8 @@ export function isHeaderRepeated(name: string, incoming: Incoming): boolean {
   return connection.some((value) => value.split(',').some((token) => token.trim() === name))
 }
 
-function headersLike(name: string, incoming: Incoming): readonly (readonly [name: string, value: string])[] {
+/** The headers that some program reads as this one, names and values as sent. */
+export function headersLike(name: string, incoming: Incoming): readonly (readonly [name: string, value: string])[] {
   const raw = incoming.rawHeaders()
   const found: (readonly [string, string])[] = []
   for (let index = 0; index + 1 < raw.length; index += 2) {
@@ -74,18 +75,4 @@ function headersLike(name: string, incoming: Incoming): readonly (readonly [name
 /** Programs that convert headers to variables (CGI, WSGI, PHP) do not distinguish `X_Payment.Tx` from `X-Payment-Tx`. */
 export function foldName(name: string): string {
   return name.toLowerCase().replace(/[^a-z0-9]/g, '-')
-}
-
-const formTypes = /application\/x-www-form-urlencoded|multipart\/form-data/i
-
-/** Whether any `Content-Type` of the request declares a form. Node reads the first of them, other programs the last. */
-export function isForm(incoming: Incoming): boolean {
-  return headersLike('content-type', incoming).some(([, value]) => formTypes.test(value))
-}
-
-/** The fields of a form. The client chooses the boundary, so every body is searched for both formats. */
-export function readFormNames(bytes: Uint8Array): readonly string[] {
-  const text = new TextDecoder('latin1').decode(bytes)
-  const parts = text.matchAll(/content-disposition:[^\r\n]*?[;\s]name\*?\s*=\s*(?:"([^"\r\n]*)"|([^;\s]*))/gi)
-  return [...readNames(text), ...[...parts].map(([, quoted, bare]) => decodeName(quoted ?? bare ?? ''))]
 }

@@ -59,7 +59,7 @@ describe('boundText', () => {
 describe('pricedRequest', () => {
   it('shows the bound parts', () => {
     const bind = { query: ['x'], headers: ['x-model'], body: true }
-    const body = { digest: 'd', length: 7, fields: [] }
+    const body = { digest: 'd', length: 7, form: { names: [] } }
     const { request } = pricedRequest(bind, visit('/a?x=1&y=2', { 'x-model': 'large' }), body)
     expect(request).toMatchObject({ method: 'GET', path: '/a', bodyBytes: 7 })
     expect([request.query('x'), pricedRequest('request', visit('/a?y=2')).request.query('x')]).toEqual(['1', undefined])
@@ -80,7 +80,7 @@ describe('readBodyFacts', () => {
   const options = { mostBytes: 10, rawBody: undefined, isForm: false, isBound: true }
   const bytes = new TextEncoder().encode('hello')
   const sha = (encoding: 'base64' | 'base64url') => createHash('sha256').update(bytes).digest(encoding)
-  const facts = { digest: sha('base64url'), length: 5, fields: [] }
+  const facts = { digest: sha('base64url'), length: 5, form: { names: [] } }
   const digestHeaders = { 'content-digest': `sha-256=:${sha('base64')}:`, 'content-length': '5' }
 
   it('are the digest and the length of the received body', async () => {

@@ -3,8 +3,9 @@
  * parts. A price can depend on them only, so the payment for a cheap request is not valid for an expensive one.
  */
 import { encodeBase64url } from '../../core/encoding/base64url.ts'
+import { type Form, isForm, readForm } from '../../core/http/form.ts'
 import type { Incoming } from '../../core/http/http.ts'
-import { isForm, isHeaderRepeated, isRepeated, readFormNames, readNames } from '../../core/http/repeated-names.ts'
+import { isHeaderRepeated, isRepeated, readNames } from '../../core/http/repeated-names.ts'
 import { type Refusal, refuse } from '../../core/payment/refusals.ts'
 
 /** `request`: method, path and query as received. `path`: without the query. Otherwise the listed parts. */
@@ -31,14 +32,15 @@ export interface PricedRequest {
   readonly bodyBytes: number
 }
 
-/** The body of a request: its SHA-256 as base64url, its length, and the field names of a form. */
+/** The body of a request: its SHA-256 as base64url, its length, and the form that programs may read from it. */
 export interface BodyFacts {
   readonly digest: string
   readonly length: number
-  readonly fields: readonly string[]
+  readonly form: Form
 }
 
-const noBody: BodyFacts = { digest: '', length: 0, fields: [] }
+const noForm: Form = { names: [] }
+const noBody: BodyFacts = { digest: '', length: 0, form: noForm }
 
 /** Headers that a browser sets by itself, with other values when it opens the same address again. */
 const changedByBrowsers = /^(?:cache-control|cookie|origin|pragma|referer|sec-.*)$/
@@ -87,15 +89,15 @@ export function pricedRequest(bind: Bind, incoming: Incoming, body: BodyFacts = 
   const sent = readNames(search.slice(1))
   let repeated: Refusal | undefined
   // Recorded in addition to the error: a function that catches it must not lead to a price.
-  const check = (what: string, isWrong: boolean): void => {
+  const check = (what: string, isWrong: boolean, action = 'Send it once, under that exact name.'): void => {
     if (!isWrong) return
-    repeated ??= refuse('parameter_repeated', {
-      detail: `The price depends on ${what}. Send it once, under that exact name.`,
-    })
+    repeated ??= refuse('parameter_repeated', { detail: `The price depends on ${what}. ${action}` })
     throw new TypeError(`${what} appears more than once`)
   }
   const query = (name: string): string | undefined => {
-    check(`the parameter ${name}`, isRepeated(name, sent, body.fields))
+    const { names, unclear } = body.form
+    check(`the parameter ${name}`, isRepeated(name, sent, names))
+    check(`the parameter ${name}`, unclear !== undefined, `Programs read this form in different ways: ${unclear}.`)
     return parameters.get(name) ?? undefined
   }
   const header = (name: string): string | undefined => {
@@ -190,8 +192,8 @@ export async function readBodyFacts(
   if (reading.kind === 'broken') return refuse('body_incomplete')
   if (reading.kind === 'too_long' || reading.bytes.length > options.mostBytes) return refuse('body_too_long')
   const digest = await crypto.subtle.digest('SHA-256', new Uint8Array(reading.bytes))
-  const fields = options.isForm ? readFormNames(reading.bytes) : []
-  return { digest: encodeBase64url(new Uint8Array(digest)), length: reading.bytes.length, fields }
+  const form = options.isForm ? readForm(incoming, reading.bytes) : noForm
+  return { digest: encodeBase64url(new Uint8Array(digest)), length: reading.bytes.length, form }
 }
 
 const bodyGone =
@@ -203,7 +205,7 @@ function announcedFacts(incoming: Incoming): BodyFacts | undefined {
   if (header === undefined || header.length > longestDigest || !/^\d{1,15}$/.test(length ?? '')) return undefined
   const digest = /(?:^|,)\s*sha-256=:([A-Za-z0-9+/]{43})=:\s*(?:,|$)/.exec(header)?.[1]
   if (digest === undefined) return undefined
-  return { digest: digest.replaceAll('+', '-').replaceAll('/', '_'), length: Number(length), fields: [] }
+  return { digest: digest.replaceAll('+', '-').replaceAll('/', '_'), length: Number(length), form: noForm }
 }
 
 function chosen(all: URLSearchParams, names: readonly string[]): readonly (readonly [string, string])[] {

@@ -100,7 +100,7 @@ export function createTerms(
    */
   const findRepeated = async (bound: Bind, incoming: Incoming, body?: BodyFacts): Promise<Refusal | undefined> => {
     if (fixedDeal) return undefined
-    if (!body?.fields.length) return pricedRequest(bound, incoming, body).repeated()
+    if (!body?.form.names.length && !body?.form.unclear) return pricedRequest(bound, incoming, body).repeated()
     const accept = parseAccept(incoming.header('payment-accept'))
     const dealt = await askPrice(incoming, accept, body).catch(() => refuse('not_priced'))
     return 'code' in dealt ? dealt : undefined
