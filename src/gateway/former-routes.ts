@@ -1,8 +1,10 @@
 /** The routes of a gateway before a reload. With them, open quotes remain valid. */
+
+import { splitPath } from '../core/http/plain-path.ts'
 import { nameRecipientSet } from '../core/payment/splits.ts'
 import type { ConcludedTerms } from '../paywall/quote/route.ts'
 import type { OpenRoute } from './proxy/handle-request.ts'
-import { covers, createFind, overlaps, type Row, splitPath } from './routing/match.ts'
+import { covers, createFind, overlaps, type Row } from './routing/match.ts'
 import { readPath } from './routing/route-cache.ts'
 
 interface FormerRoute extends Row, ConcludedTerms {

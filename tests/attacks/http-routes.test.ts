@@ -90,6 +90,27 @@ describe.each(routers)('%s', (name, build) => {
     expect((await ask(app.url, `GET ${target} HTTP/1.1`, [proof])).status).toBe(409)
   })
 
+  it('T252: no spelling of a path has a price of its own', async () => {
+    const { world, log } = shop
+    const byPath = await build({
+      price: ({ path }) => (path.toLowerCase() === '/api/data' ? 1 : 0.01),
+      token: 'USDC',
+      recipient: world.recipient.address,
+      network: 'localnet',
+      rpc: world.localnet.rpcUrl,
+      ledger: 'memory:',
+      log,
+    })
+    const cheap: string[] = []
+    const others = ['/api/data/x', '/api/data%20', '/api/data%E2%80%8B']
+    for (const target of aliases.filter((alias) => !others.includes(alias))) {
+      const { status, body } = await ask(byPath.url, `GET ${target} HTTP/1.1`)
+      if (status === 402 && (JSON.parse(body) as Challenge).amount !== '1') cheap.push(target)
+    }
+    await byPath.close()
+    expect(cheap).toEqual([])
+  })
+
   it('T97: an absolute address is the same request as its path, and the challenge names our own address', async () => {
     const { challenge, proof, status } = await buy('http://evil.example/api/data')
     if (status === 404) return

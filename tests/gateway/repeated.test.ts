@@ -1,4 +1,4 @@
-/** T176, T251: a request in which the price function and the upstream could read different values. */
+/** T176, T251, T252: a request in which the price function and the upstream could read different values. */
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ask } from '../harness/raw.ts'
@@ -13,6 +13,8 @@ beforeAll(async () => {
   fixture = await createGatewayFixture()
   const methods = ['GET', 'POST'] as const
   const bySize = ({ query }: { query(name: string): string | undefined }) => (query('size') === 'large' ? 1 : 0.01)
+  const names = ['small', 'large', 'large one', 'größe', 'a@b', '100%']
+  const byPath = ({ path }: { path: string }) => names.indexOf(path.slice('/models/'.length)) || 0.01
   gate = await fixture.open({
     routes: [
       { path: '/query', methods, price: bySize },
@@ -42,6 +44,11 @@ beforeAll(async () => {
       },
       { path: '/sized', price: 0.01, per: 'megabyte', size: ({ query }) => (query('size') === 'large' ? 9e6 : 1e6) },
       { path: '/fixed', price: 0.01, bind: { query: ['size'] } },
+      { path: '/models/:name', price: byPath },
+      { path: '/slash/:name/', price: ({ path }) => (path === '/slash/large/' ? 1 : 0.01) },
+      { path: '/below/*', price: ({ path }) => (path === '/below/models/large' ? 6 : 0.01) },
+      { path: '/sizes/:name', price: 1, per: 'megabyte', size: ({ path }) => (path === '/sizes/large' ? 9e6 : 1e6) },
+      { path: '/plain/:name', price: () => 0.01 },
       { path: '/upload', methods, price: () => 0.01, bind: 'path' },
     ],
   })
@@ -211,6 +218,37 @@ describe('T251: a form that programs could read in different ways', () => {
     ['no body', { method: 'POST' }],
   ])('is none, and is sold: %s', async (_name, init) => {
     expect((await fetch(`${gate.url}/query?size=small`, init)).status).toBe(402)
+  })
+})
+
+describe('T252: a path that the price function reads', () => {
+  it.each([
+    ['/models/large', '1'],
+    ['/models/small', '0.01'],
+    ['/models/large%20one', '2'],
+    ['/models/gr%C3%B6%C3%9Fe', '3'],
+    ['/models/gr%c3%b6%c3%9fe', '3'],
+    ['/models/a@b', '4'],
+    ['/models/a%40b', '4'],
+    ['/models/100%25', '5'],
+    ['/slash/large/', '1'],
+    ['/below/models/large', '6'],
+  ])('%s costs %s, as the function sees it decoded', async (path, price) => {
+    expect((await gate.challenge(path)).amount).toBe(price)
+  })
+
+  it.each(['/models/%6Carge', '/models/l%61rge', '/models/la%72g%65', '/slash/%6carge/', '/sizes/%6Carge'])(
+    'is refused with escapes that it does not need: %s',
+    async (path) => expect(await status(path)).toBe(refused),
+  )
+
+  it('is explained by the refusal', async () => {
+    const problem = await (await fetch(`${gate.url}/models/%6Carge`)).json()
+    expect(problem).toMatchObject({ detail: expect.stringMatching(/the path.*usual form/) })
+  })
+
+  it('is free in its form where no function reads it', async () => {
+    expect(await status('/plain/%6Carge')).toMatch(/^402/)
   })
 })
 

@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { size } from '../../../tests/harness/length.ts'
-import { covers, createFind, matches, type Pattern, parsePattern, splitPath } from './match.ts'
+import { splitPath } from '../../core/http/plain-path.ts'
+import { covers, createFind, matches, type Pattern, parsePattern } from './match.ts'
 
 function pattern(text: string): Pattern {
   const reading = parsePattern(text)

@@ -4,7 +4,7 @@
  * The upstream gets the path unchanged. The matcher therefore does not normalize a path. It checks whether an upstream
  * could read the path differently. Such a path has no route.
  */
-import { attempt } from '../../core/errors/attempt.ts'
+import { type Path, splitPath } from '../../core/http/plain-path.ts'
 
 /** A segment of a pattern: decoded text, any one segment, or (at the end) one or more of them. */
 type Segment =
@@ -40,50 +40,6 @@ export function parsePattern(text: string): PatternReading {
     else segments.push({ kind: 'text', text: part, loose: loosen(part) })
   }
   return { kind: 'pattern', pattern: { segments, endsWithSlash: parts.endsWithSlash } }
-}
-
-/** A path that every upstream reads in the same way. */
-export interface Path {
-  /** Decoded, for comparison only. */
-  readonly texts: readonly string[]
-  readonly endsWithSlash: boolean
-}
-
-/** The characters that RFC 3986 allows in a path, without `;`, and some more that browsers send unescaped. */
-const plainPath = /^\/(?:[\w\-.~!$&'()*+,=:@/[\]|^]|%[0-9A-Fa-f]{2})*$/
-/** Escapes that would split, end or change a path after decoding. `%2541` is for upstreams that decode twice. */
-const unclear = /%(?:2[fF3]|5[cC]|3[bBfF]|[01][0-9A-Fa-f]|7[fF]|25[0-9A-Fa-f]{2})/
-
-/** The segments of a path; undefined for an ambiguous path. */
-export function splitPath(path: string): Path | undefined {
-  if (!plainPath.test(path) || path.includes('//') || unclear.test(path)) return undefined
-  const endsWithSlash = path.length > 1 && path.endsWith('/')
-  const inner = path.slice(1, endsWithSlash ? -1 : undefined)
-  const raw = inner === '' ? [] : inner.split('/')
-  const texts = path.includes('%') ? decodeAll(raw) : raw
-  if (!texts || texts.some(isUnclear)) return undefined
-  return { texts, endsWithSlash }
-}
-
-/** Characters that split or end a path. */
-const parting = /[/\\;?#%]/g
-
-/**
- * Windows reads `.. ` as `..` and ignores a space. Programs that normalize Unicode read `．．` and `‥` as `..`, and `／`
- * as a slash.
- */
-function isUnclear(text: string): boolean {
-  if (/^[!-~]*$/.test(text)) return /^\.*$/.test(text)
-  const plain = text.normalize('NFKC')
-  return /^[.\s\p{Cf}]*$/u.test(plain) || countOf(plain) !== countOf(text)
-}
-
-function countOf(text: string): number {
-  return text.match(parting)?.length ?? 0
-}
-
-function decodeAll(segments: readonly string[]): readonly string[] | undefined {
-  return attempt(() => segments.map((segment) => decodeURIComponent(segment)))
 }
 
 export function matches(pattern: Pattern, path: Path): boolean {

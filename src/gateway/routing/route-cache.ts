@@ -2,7 +2,8 @@
  * Finds the route of a target and caches it. The check for ambiguous paths is expensive, and the same few paths recur.
  */
 import { isOwnPath } from '../../api/http/paths.ts'
-import { createFind, type Row, splitPath } from './match.ts'
+import { splitPath } from '../../core/http/plain-path.ts'
+import { createFind, type Row } from './match.ts'
 
 /** The route for a method and a target (path and query). Undefined for the service's own endpoints. */
 export type Finding<Found extends Row> = (method: string, target: string) => Found | undefined

@@ -3,8 +3,10 @@
  * parts. A price can depend on them only, so the payment for a cheap request is not valid for an expensive one.
  */
 import { encodeBase64url } from '../../core/encoding/base64url.ts'
+import type { NamedEndpoint } from '../../core/http/endpoint.ts'
 import { type Form, isForm, readForm } from '../../core/http/form.ts'
 import type { Incoming } from '../../core/http/http.ts'
+import { decodePath } from '../../core/http/plain-path.ts'
 import { isHeaderRepeated, isRepeated, readNames } from '../../core/http/repeated-names.ts'
 import { type Refusal, refuse } from '../../core/payment/refusals.ts'
 
@@ -23,6 +25,7 @@ export interface BoundParts {
 /** The parts of a request that a price or a size can depend on. */
 export interface PricedRequest {
   readonly method: string
+  /** Decoded. A path that programs read in different ways is an error. Letters can differ in case. */
   readonly path: string
   /** A bound query parameter, the first of that name. Reading another one is an error, as for headers. */
   query(name: string): string | undefined
@@ -82,8 +85,15 @@ export interface Priced {
   repeated(): Refusal | undefined
 }
 
-export function pricedRequest(bind: Bind, incoming: Incoming, body: BodyFacts = noBody): Priced {
+/** `endpoint` decides whether paths end with a slash. */
+export function pricedRequest(
+  bind: Bind,
+  incoming: Incoming,
+  body: BodyFacts = noBody,
+  endpoint?: NamedEndpoint,
+): Priced {
   const [path, search] = split(incoming.target)
+  const decoded = decodePath(path, endpoint !== undefined && /.\/$/.test(endpoint.path))
   const listed = partsOf(bind)
   const parameters = new URLSearchParams(search)
   const sent = readNames(search.slice(1))
@@ -106,7 +116,10 @@ export function pricedRequest(bind: Bind, incoming: Incoming, body: BodyFacts = 
   }
   const request = {
     method: incoming.method,
-    path,
+    get path() {
+      check('the path', decoded === undefined, usualPath)
+      return decoded ?? ''
+    },
     query: refusingMembers((name: string) => {
       if (listed.query && !listed.query.includes(name)) throw unbound(`the parameter ${name}`, `query: ['${name}']`)
       return query(name)
@@ -132,6 +145,9 @@ export function pricedRequest(bind: Bind, incoming: Incoming, body: BodyFacts = 
   })
   return { request: complete, repeated: () => repeated }
 }
+
+const usualPath =
+  'Send it in its usual form: without a final slash, empty and dot segments, and escapes that it does not need.'
 
 function partsOf(bind: Bind): BoundParts {
   return bind === 'path' ? { query: [] } : bind === 'request' ? {} : bind

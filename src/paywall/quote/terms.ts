@@ -82,7 +82,7 @@ export function createTerms(
     return readBodyFacts(incoming, isPaid, { mostBytes, rawBody, isForm, isBound })
   }
   const askPrice: RouteTerms['askPrice'] = async (incoming, accept, body) => {
-    const { request, repeated } = pricedRequest(bind, incoming, body)
+    const { request, repeated } = pricedRequest(bind, incoming, body, config.endpoint)
     const refusal = repeated()
     if (refusal) return refusal
     try {
