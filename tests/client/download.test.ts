@@ -17,10 +17,11 @@ import type { DownloadOptions, Progress } from '../../src/client/download/downlo
 import { openPartFile } from '../../src/client/download/part-file.ts'
 import { DownloadError, downloadWith402, fetchWith402 } from '../../src/client/index.ts'
 import { openFileJournal } from '../../src/client/journal/file.ts'
+import type { Challenge } from '../../src/core/protocol/challenge.ts'
 import { processName } from '../../src/host/alive.ts'
 import type { ProviderOptions } from '../../src/paywall/config/options.ts'
 import type { Shop } from '../harness/shop.ts'
-import { type ClientFixture, createClientFixture, expectError } from './client-fixture.ts'
+import { type ClientFixture, challengeFor, createClientFixture, expectError, hasProof } from './client-fixture.ts'
 import { answer, createVolume, type Line, noise, openLine, readToTheEnd, serveVolume, type Volume } from './library.ts'
 
 const megabyte = 1_000_000
@@ -220,6 +221,39 @@ describe('bytes ahead', () => {
     const library = await stock(volume)
     await expectError(download(library.url, { prepayBytes: 10_000, buyMore: true }), 'allowance_exhausted')
     expect(library.volume.asked.length).toBeLessThan(10)
+  })
+
+  it.each<[string, Partial<Challenge>, string]>([
+    ['a megabyte', { allowance: { unit: 'byte', amount: '1000000' } }, 'unit=byte; remaining=0'],
+    ['a request', {}, 'unit=request; remaining=0'],
+  ])('T257: are not bought again from a server that sends one byte for %s', async (_name, sold, allowance) => {
+    let left = 5
+    const url = await fixture.host((request, response) => {
+      if (!hasProof(request)) {
+        left -= 1
+        response.writeHead(left < 0 ? 404 : 402, { 'Content-Type': 'application/json' })
+        response.end(challengeFor(fixture, url, { requestId: `rid_${crypto.randomUUID()}`, proof: [], ...sold }))
+        return
+      }
+      const from = /bytes=(\d+)-/.exec(request.headers.range ?? '')?.[1] ?? 0
+      const range = { 'Content-Range': `bytes ${from}-${from}/1000000000`, 'Content-Length': '1', ETag: '"a"' }
+      response.writeHead(206, { ...range, 'Payment-Status': 'partial', 'Payment-Allowance': allowance })
+      response.end('x')
+    })
+    const error = await expectError(download(`${url}/file`, { buyMore: true }), 'allowance_exhausted', /only 1 bytes/)
+    expect(error.facts).toMatchObject({ offset: 1, resumable: true, size: 1_000_000_000 })
+    expect([statSync(`${path}.part`).size, await fixture.received()]).toEqual([1, 1])
+  })
+
+  it('T257: are bought further after a broken connection, which goes on with the same payment first', async () => {
+    const library = await stock(createVolume(2.5 * megabyte))
+    await breakOff(library, 400_000)
+    const bought: number[] = []
+    const approve: DownloadOptions['approve'] = () => bought.push(statSync(`${path}.part`).size) > 0
+    await download(library.url, { prepayBytes, buyMore: true, approve })
+    expect(isHere(library.volume)).toBe(true)
+    expect(bought[0]).toBeGreaterThan(400_000)
+    expect([bought.length, await fixture.received()]).toEqual([2, 3])
   })
 
   it('that are left are used first', async () => {
@@ -438,6 +472,7 @@ it.each<[string, readonly unknown[]]>([
   ['buyMore must be true or false.', ['https://data.example.com/set', 'file', { buyMore: 'false' }]],
   ['onProgress must be a function.', ['https://data.example.com/set', 'file', { onProgress: true }]],
   ['overflow must be a function.', ['https://data.example.com/set', 'file', { overflow: 'stdout' }]],
+  ['approve must be a function.', ['https://data.example.com/set', 'file', { approve: true }]],
   ['onEvent must be a function.', ['https://data.example.com/set', 'file', { onEvent: 'log' }]],
 ])('wrong arguments are named: %s', async (words, given) => {
   const call = downloadWith402 as unknown as (...all: readonly unknown[]) => Promise<unknown>

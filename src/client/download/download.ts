@@ -11,6 +11,7 @@ import type { Journal } from '../journal/journal.ts'
 import type { ClientEvent, ClientOptions } from '../options.ts'
 import { formatHeaders, isResumable, isWhole, judge } from './download-range.ts'
 import { DownloadError, openPartFile, type PartFile } from './part-file.ts'
+import { createPurchaseCheck, type PurchaseCheck } from './purchase-check.ts'
 
 export interface Progress {
   /** The number of bytes in the file. */
@@ -59,6 +60,7 @@ interface Work {
   readonly fetch: (headers: Readonly<Record<string, string>>) => Promise<Response>
   /** The payment behind the last response. Undefined if it was free. */
   readonly paid: () => Delivered | undefined
+  readonly purchases: PurchaseCheck
   readonly told: (progress: Progress) => void
   readonly overflow: ((bytes: Uint8Array) => void) | undefined
 }
@@ -75,6 +77,7 @@ export function createDownloadWith402(parts: DownloadParts): DownloadWith402 {
     headers.set('accept-encoding', 'identity')
     const place = await choosePlace(target)
     const file = await openPartFile(place, address.href)
+    const purchases = createPurchaseCheck(file.part, options.approve)
     let paid: Delivered | undefined
     const onEvent: DownloadOptions['onEvent'] = (event) => {
       if (event.kind === 'delivered') paid = event
@@ -89,9 +92,10 @@ export function createDownloadWith402(parts: DownloadParts): DownloadWith402 {
         paid = undefined
         const all = new Headers(headers)
         for (const [name, value] of Object.entries(more)) all.set(name, value)
-        return parts.fetchWith402(address, { ...init, headers: all, onEvent })
+        return parts.fetchWith402(address, { ...init, headers: all, onEvent, approve: purchases.approve })
       },
       paid: () => paid,
+      purchases,
       told: (progress) => {
         try {
           onProgress?.(progress)
@@ -127,7 +131,7 @@ function checkArguments(url: unknown, target: unknown, options: unknown): URL {
   // Any text, even 'false', would permit further payments.
   if (buyMore !== undefined && typeof buyMore !== 'boolean')
     throw new TypeError('downloadWith402: buyMore must be true or false.')
-  for (const name of ['onProgress', 'overflow', 'onEvent'])
+  for (const name of ['onProgress', 'overflow', 'onEvent', 'approve'])
     if (options[name] !== undefined && typeof options[name] !== 'function')
       throw new TypeError(`downloadWith402: ${name} must be a function.`)
   return address
@@ -172,6 +176,7 @@ async function complete(work: Work): Promise<{ last: Response } | { answer: Resp
     const step = head ? judge(part, head, asksForRest) : ({ kind: 'again' } as const)
     if (!response || step.kind === 'again') {
       await response?.body?.cancel()
+      work.purchases.excuse()
       mayAskForRest = false
       continue
     }
@@ -233,7 +238,7 @@ function checkProgress({ file, buyMore, paid }: Work, end: BodyEnd, reached: num
 type BodyEnd = { readonly kind: 'ended' } | { readonly kind: 'exhausted'; readonly error: PaymentError }
 
 async function copy(work: Work, response: Response): Promise<BodyEnd> {
-  const { file, told } = work
+  const { file, purchases, told } = work
   const reader = response.body?.getReader()
   for (;;) {
     let part: ReadableStreamReadResult<Uint8Array> | undefined
@@ -244,6 +249,7 @@ async function copy(work: Work, response: Response): Promise<BodyEnd> {
       throw error
     }
     if (!part || part.done) return { kind: 'ended' }
+    purchases.arrived(part.value.byteLength)
     const { taken, failure } = await file.write(part.value)
     const { bytes, size } = file.part()
     told({ bytes, ...(size !== undefined && { size }) })
