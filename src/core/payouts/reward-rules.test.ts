@@ -70,6 +70,16 @@ describe('rules of sharing out', () => {
       'must have a weight above 0',
     ],
     ['a partner twice', { partners: [partner, { ...partner, endpoints: ['/x'] }] }, 'partners: a name appears twice'],
+    [
+      'T258: an endpoint in two spellings',
+      {
+        partners: [
+          { ...partner, endpoints: ['/a'] },
+          { ...partner, name: 'b', endpoints: ['/A/'] },
+        ],
+      },
+      'an endpoint can have only one partner',
+    ],
     ['an endpoint twice', { partners: [partner, { ...partner, name: 'b' }] }, 'an endpoint can have only one partner'],
     ['a partner who is the collector', { partners: [{ ...partner, wallet: wallet(1) }] }, 'belongs to the operator'],
     ['a partner who is an owner', { partners: [{ ...partner, wallet: wallet(9) }] }, 'belongs to the operator'],

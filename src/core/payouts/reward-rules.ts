@@ -2,7 +2,7 @@
 import { decodeAddress } from '../encoding/base58.ts'
 import { parseUrl } from '../encoding/url.ts'
 import { isUnspendable } from '../money/tokens.ts'
-import { type RewardRules, restRoles } from './rewards.ts'
+import { normalizeEndpoint, type RewardRules, restRoles } from './rewards.ts'
 
 export const partnerRange = { least: 8_500, most: 9_500 } as const
 export const developerRange = { least: 300, most: 500 } as const
@@ -73,7 +73,7 @@ function checkPartners({ partners, collectors, rest, insiders }: RewardRules): r
   const problems: string[] = []
   const reserved = [...collectors, ...insiders, ...restRoles.map((role) => rest[role].wallet)]
   const names = partners.map(({ name }) => name)
-  const endpoints = partners.flatMap((partner) => partner.endpoints)
+  const endpoints = partners.flatMap((partner) => [...new Set(partner.endpoints.map(normalizeEndpoint))])
   if (new Set(names).size < names.length) problems.push('partners: a name appears twice')
   if (new Set(endpoints).size < endpoints.length) problems.push('partners: an endpoint can have only one partner')
   for (const { name, wallet, endpoints: own } of partners) {

@@ -144,11 +144,39 @@ describe('the tier of a payer', () => {
 describe('an endpoint', () => {
   it.each([
     ['/api/weather', '/api/weather', true],
-    ['/api/weather', '/api/weather/', false],
     ['/maps/*', '/maps/1', true],
-    ['/maps/*', '/maps', false],
+    ['/maps/*', '/maps', true],
+    ['/maps/*', '/maps/', true],
+    ['/*', '/', true],
+    ['/', '/maps', false],
     ['/maps/*', '/mapsx', false],
   ])('%s covers %s: %s', (pattern, endpoint, isCovered) => expect(covers(pattern, endpoint)).toBe(isCovered))
+  it.each(['/api/WEATHER', '/api/weather/', '/api/%77eather', '/api/%57eather//', '/api/we%41ther'])(
+    'T258: %s earns for the partner and the host of /api/weather',
+    (endpoint) => {
+      const [acme, other] = [
+        { name: 'acme', wallet: 'acme-wallet', bps: 8_500, endpoints: ['/api/Weather'] },
+        { name: 'other', wallet: 'other-wallet', bps: 8_500, endpoints: ['/api/*'] },
+      ]
+      for (const partners of [
+        [acme, other],
+        [other, acme],
+      ]) {
+        const sharing = shareOut({ ...rules, partners }, { ...earning, endpoint }, (wallet) => `name of ${wallet}`)
+        const shares = sharing.kind === 'shared' ? sharing.shares : []
+        expect(shares.find(({ role }) => role === 'partner')?.payee).toBe('acme-wallet')
+      }
+      const hosts = [
+        { endpoint: '/api/weather', host: 'one.example' },
+        { endpoint: '/api/*', host: 'two.example' },
+      ]
+      expect(readHost({ hosts }, endpoint)).toBe('one.example')
+    },
+  )
+  it.each(['/api/we%zzather', '/api/weather%', '/api%2Fweather', '/api/weathers'])(
+    '%s is another one than /api/weather',
+    (endpoint) => expect(covers('/api/weather', endpoint)).toBe(false),
+  )
   it('belongs to the host of the longest name', () => {
     const hosts = [
       { endpoint: '/api/*', host: 'one.example' },

@@ -130,7 +130,7 @@ export function shareOut(rules: RewardRules, earning: Earning, pseudonymOf: (wal
 
 function shareByRules(rules: RewardRules, earning: Earning, pseudonymOf: (wallet: string) => string): Sharing {
   if (!rules.collectors.includes(earning.recipient)) return { kind: 'nothing', why: 'other_recipient' }
-  const partner = rules.partners.find(({ endpoints }) => endpoints.some((one) => covers(one, earning.endpoint)))
+  const partner = findPartner(rules, earning.endpoint)
   if (!partner && !rules.withoutPartner) return { kind: 'nothing', why: 'no_partner' }
   const insiders = [...reservedWallets(rules), ...rules.insiders, ...(earning.developer ? [earning.developer] : [])]
   if (insiders.some((wallet) => pseudonymOf(wallet) === earning.payer)) return { kind: 'nothing', why: 'insider' }
@@ -156,15 +156,43 @@ function reservedWallets({ collectors, partners, rest }: RewardRules): readonly 
   return [...collectors, ...partners.map(({ wallet }) => wallet), ...restRoles.map((role) => rest[role].wallet)]
 }
 
-/** The host behind an endpoint, if one is configured. The longest pattern wins. */
-export function readHost({ hosts }: Pick<RewardRules, 'hosts'>, endpoint: string): string | undefined {
-  const fitting = hosts.filter((one) => covers(one.endpoint, endpoint))
-  return fitting.toSorted((one, other) => other.endpoint.length - one.endpoint.length)[0]?.host
+/** The partner that names the endpoint itself, or the first one with a pattern that covers it. */
+function findPartner({ partners }: RewardRules, endpoint: string): Partner | undefined {
+  const find = (fits: typeof covers) =>
+    partners.find(({ endpoints }) => endpoints.some((pattern) => fits(pattern, endpoint)))
+  return find(isSameEndpoint) ?? find(covers)
 }
 
-/** `/api/*` covers all paths below `/api/`. Any other pattern covers only itself. */
+/** The host behind an endpoint, if one is configured: that of the endpoint itself, or of the longest pattern. */
+export function readHost({ hosts }: Pick<RewardRules, 'hosts'>, endpoint: string): string | undefined {
+  const own = hosts.find((one) => isSameEndpoint(one.endpoint, endpoint))
+  const fitting = hosts.filter((one) => covers(one.endpoint, endpoint))
+  return (own ?? fitting.toSorted((one, other) => other.endpoint.length - one.endpoint.length)[0])?.host
+}
+
+/** `/api/*` covers `/api` and all paths below it. Any other pattern covers only itself. */
 export function covers(pattern: string, endpoint: string): boolean {
-  return pattern.endsWith('/*') ? endpoint.startsWith(pattern.slice(0, -1)) : pattern === endpoint
+  const [own, other] = [normalizeEndpoint(pattern), normalizeEndpoint(endpoint)]
+  return own.endsWith('/*') ? `${other}/`.startsWith(own.slice(0, -1)) : own === other
+}
+
+function isSameEndpoint(pattern: string, endpoint: string): boolean {
+  return normalizeEndpoint(pattern) === normalizeEndpoint(endpoint)
+}
+
+/**
+ * One text for all spellings of a path that frameworks route to the same handler: in either case, percent-encoded, or
+ * with a slash at the end. Otherwise the payer would choose by the spelling who earns.
+ */
+export function normalizeEndpoint(path: string): string {
+  const decoded = path.replace(/(?:%[0-9a-f]{2})+/gi, (text) => {
+    try {
+      return decodeURI(text)
+    } catch {
+      return text
+    }
+  })
+  return decoded.toLowerCase().replace(/\/+$/, '')
 }
 
 /** The share of the highest tier that the payer reached. */
