@@ -67,7 +67,7 @@ describe('the look', () => {
 
   it.each(cells([390, 768, 1440], 3))('of home moves nothing while it loads in test mode (%i px)', async (width) => {
     const { page } = await dashboard.visit('', { viewport: { width, height: 900 }, prepare: watchShifts })
-    await page.getByText('Preview: localnet, no real money.').waitFor()
+    await page.getByText('Test network (localnet): no real money.').waitFor()
     await page.locator('.tile').first().waitFor()
     await page.locator('.plot').waitFor()
     await page.getByRole('region', { name: 'Live payments' }).locator('tbody tr').first().waitFor()

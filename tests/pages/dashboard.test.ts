@@ -86,7 +86,7 @@ describe('home', () => {
   it('names the test network, and the command to type before the first payment', async () => {
     const viewer = await dashboard.visit('/sign-in')
     const { page } = viewer
-    await page.getByText('Preview: localnet, no real money.').waitFor()
+    await page.getByText('Test network (localnet): no real money.').waitFor()
     await page.route('**/analytics?*', (route) =>
       route.fulfill({ json: { revenueToken: 'USDC', records: [], next: null } }),
     )

@@ -37,7 +37,7 @@ const security = {
 /** Puts the banner of test mode into the document, so that the page does not move when its data arrives. */
 export function insertBanner(html: string, network: Network): string {
   const { banner } = readTestMode(network)
-  const text = `<aside class="banner" aria-label="Test network"><b>Preview: ${network}, no real money.</b> <span>${banner}</span></aside>`
+  const text = `<aside class="banner" aria-label="Test network"><b>Test network (${network}): no real money.</b> <span>${banner}</span></aside>`
   return html.replace('<!-- banner -->', () => (banner === undefined ? '' : text))
 }
 
