@@ -7,9 +7,10 @@
 import { decodeAddress, decodeSignature } from '../../core/encoding/base58.ts'
 import type { Mint, TokenCode } from '../../core/money/tokens.ts'
 import type { Effect } from '../../core/payment/verify.ts'
-import { readKind, readRefundMemo } from '../../core/payouts/outgoing-memo.ts'
+import { formatId, readKind, readRefundMemo } from '../../core/payouts/outgoing-memo.ts'
 import type {
   OutgoingTransaction,
+  OutgoingTransactionKind,
   OutgoingTransactions,
   PayoutLine,
   Sealer,
@@ -21,7 +22,7 @@ import type { Chain } from '../../core/ports/chain.ts'
 import type { KeyValueStore } from '../../core/ports/kv.ts'
 import type { Books } from '../../core/ports/reports.ts'
 import type { Clock } from '../../core/runtime.ts'
-import { createTransactionId, readSent } from './outgoing-transactions.ts'
+import { readSent } from './outgoing-transactions.ts'
 import { acceptTransaction, type UnknownTransaction } from './unknown-transactions.ts'
 
 export interface AdoptionParts {
@@ -78,7 +79,7 @@ export async function adoptTransaction(
   wallet: string,
   transaction: UnknownTransaction,
 ): Promise<Adoption> {
-  const { outgoing, sealer } = parts
+  const { outgoing } = parts
   const { signature, ids } = transaction
   const reading = await parts.chain.read(signature, 0, { commitment: 'finalized' })
   if (reading.kind !== 'found') return { kind: 'later', why: 'no node returns the transaction' }
@@ -91,15 +92,14 @@ export async function adoptTransaction(
       kind: 'later',
       why: 'an earlier signature of it can still land; run a worker and try again in two minutes',
     }
-  if (row && row.state !== 'dropped' && row.state !== 'landed') {
-    await conclude(parts, row, transaction)
-    return { kind: 'adopted', receipts: sent.map((one) => ({ ...one, settled: one.units, cashback: 0n })) }
-  }
-  // An id of an earlier version does not tell the kind. What could be a payout must not be sent again.
+  if (row && row.state !== 'dropped' && row.state !== 'landed') return resume(parts, row, transaction, sent)
+  // An id of an earlier version does not tell the kind. A possible payout must not be sent again.
   const kind = readKind(ids[0] ?? '') ?? 'payout'
-  const id = row || !ids[0] ? createTransactionId(sealer, kind) : ids[0]
+  const place = row || !ids[0] ? await findPlace(parts, kind, signature) : { id: ids[0], booked: undefined }
   const record = { payout: recordPayout, refund: recordRefund, conversion: recordNothing }[kind]
-  const adoption = await record(parts, { ...transaction, id, sent })
+  const adoption = place.booked
+    ? await resume(parts, place.booked, transaction, sent)
+    : await record(parts, { ...transaction, id: place.id, sent })
   // Also where the ledger has it now: its id can be that of a dropped one.
   if (adoption.kind === 'adopted') await acceptTransaction(parts, signature)
   return adoption
@@ -109,6 +109,41 @@ interface Sent extends UnknownTransaction {
   /** The id under which the ledger records it. */
   readonly id: string
   readonly sent: readonly Omit<Receipt, 'settled' | 'cashback'>[]
+}
+
+/** Where a transaction is booked whose own id the ledger has already. */
+interface BookingPlace {
+  readonly id: string
+  /** The booking that an earlier call began there. */
+  readonly booked: OutgoingTransaction | undefined
+}
+
+const idLength = 14
+
+/** Ids of parts of the signature, so that the next call finds the booking of one that crashed. */
+async function findPlace(
+  { outgoing, sealer }: AdoptionParts,
+  kind: OutgoingTransactionKind,
+  signature: string,
+): Promise<BookingPlace> {
+  for (let from = 0; from < signature.length; from += 1) {
+    const id = formatId(sealer.tag, kind, signature.slice(from, from + idLength))
+    const booked = await outgoing.get(id)
+    // A dropped one keeps its id.
+    if (booked?.state !== 'dropped') return { id, booked }
+  }
+  throw new Error(`the ledger has dropped every booking of the transaction ${signature}`)
+}
+
+/** Completes a booking that the ledger has. */
+async function resume(
+  parts: AdoptionParts,
+  row: OutgoingTransaction,
+  transaction: UnknownTransaction,
+  sent: Sent['sent'],
+): Promise<Adoption> {
+  if (row.state !== 'landed') await conclude(parts, row, transaction)
+  return { kind: 'adopted', receipts: sent.map((one) => ({ ...one, settled: one.units, cashback: 0n })) }
 }
 
 const nothingSettled = { settled: 0n, cashback: 0n }
