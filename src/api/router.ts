@@ -113,7 +113,9 @@ async function showPage(request: Request, response: Response, parts: RoutesParts
   const headers = { 'Content-Type': 'application/problem+json' }
   const answer = { kind: 'answer', status: response.status, headers, body: await response.text() } as const
   const home = formatHome(frontPage, publicUrl)
-  const shown = showProblem(answer, asking, { seller, style: service.checkoutFiles.plainStyle, home })
+  const { checkoutFiles, config } = service
+  const pages = { seller, style: checkoutFiles.plainStyle, home, network: config.network }
+  const shown = showProblem(answer, asking, pages)
   const page = await compressPage(shown, asking)
   for (const [name, value] of Object.entries(page.headers)) response.headers.set(name, value)
   return createPageResponse(page, response.headers)

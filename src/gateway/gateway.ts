@@ -264,7 +264,7 @@ function createTable(plan: Plan, own: OwnRoutes) {
 function readErrorPages({ hasPages, seller, service, hasApi, publicUrl }: Plan): ErrorPages {
   if (!hasPages) return undefined
   const home = formatHome(hasApi && service.frontPage ? service.frontPage : undefined, publicUrl)
-  return { seller, home, style: readCheckoutFiles().plainStyle }
+  return { seller, home, style: readCheckoutFiles().plainStyle, network: service.network }
 }
 
 /** Time limit for a new configuration to become ready. */

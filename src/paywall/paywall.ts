@@ -206,7 +206,8 @@ function createCompletion({ cors, checkout, seller }: RouteConfig, state: RouteS
     // A request with a payment comes from a program, although it accepts a page.
     if (!isProblem || !checkout || state.dialects.read(incoming) !== undefined) return send(entry, incoming)
     const style = runtime?.checkoutFiles.plainStyle ?? ''
-    return send(showProblem(entry, incoming, { seller, style, home: runtime?.findFrontPage() }), incoming)
+    const pages = { seller, style, home: runtime?.findFrontPage(), network: runtime?.config.network }
+    return send(showProblem(entry, incoming, pages), incoming)
   }
 }
 

@@ -219,7 +219,7 @@ describe('the list of payments', () => {
     const none = { ...list, records: [], names: { endpoints: [], tokens: [] } }
     const { page } = await dashboard.visit('/payments?period=30d', { prepare: answering(() => none) })
     await page.getByRole('heading', { name: 'No payments yet' }).waitFor()
-    expect(await page.getByText('Choose a longer period').count()).toBe(0)
+    expect(await page.getByText('choose a longer period').count()).toBe(0)
     await page.getByRole('link', { name: 'All first steps' }).click()
     await expect.poll(() => new URL(page.url()).pathname).toBe('/dashboard')
     await goTo(page, '/payments?token=SOL')

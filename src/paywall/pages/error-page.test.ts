@@ -14,7 +14,7 @@ const asking = (headers: Readonly<Record<string, string>>, method = 'GET') => ({
   header: (name: string) => headers[name],
   origin: () => 'https://shop.example',
 })
-const parts = { seller: { name: 'Moon' }, style: 'p{}', home: '/shop' }
+const parts = { seller: { name: 'Moon' }, style: 'p{}', home: '/shop', network: undefined }
 const show = (answer: Answer, headers: Readonly<Record<string, string>> = browser) =>
   showProblem(answer, asking(headers), parts)
 
@@ -50,6 +50,15 @@ describe('a problem', () => {
     const { body } = show(problem(404, { code: 'not_found', detail: '/openapi.json lists all endpoints.' }), headers)
     expect(body).toContain('<p>Diese Adresse gibt es nicht')
     expect(body).not.toContain('openapi')
+  })
+
+  it.each([
+    ['devnet', true],
+    ['localnet', true],
+    ['mainnet', false],
+  ] as const)('on %s names the test network: %s', (network, isNamed) => {
+    const { body } = showProblem(problem(404), asking(browser), { ...parts, network })
+    expect(body.includes(`<aside>Test network (${network})`)).toBe(isNamed)
   })
 
   it.each([

@@ -5,6 +5,7 @@ import type { Seller } from '../../core/checkout/seller.ts'
 import { isFields } from '../../core/encoding/fields.ts'
 import { parseUrl } from '../../core/encoding/url.ts'
 import type { Answer, Incoming } from '../../core/http/http.ts'
+import type { Network } from '../../core/money/tokens.ts'
 import { createNonce, createPage, renderDocument, renderSeller } from './document.ts'
 import { escapeHtml } from './escape.ts'
 import { isForPeople } from './for-people.ts'
@@ -14,6 +15,8 @@ export interface ErrorPageParts {
   readonly style: string
   /** The address of the front page. Undefined if there is none. */
   readonly home: string | undefined
+  /** A test network is named on the page. Undefined if no route is open. */
+  readonly network: Network | undefined
 }
 
 const headings: Readonly<Record<number, keyof PageTexts>> = {
@@ -47,7 +50,8 @@ interface ProblemParts extends ErrorPageParts {
   readonly host: string
 }
 
-function renderProblem({ status, body }: Answer, { seller, style, home, language, nonce, host }: ProblemParts): string {
+function renderProblem({ status, body }: Answer, parts: ProblemParts): string {
+  const { seller, style, home, language, nonce, host, network } = parts
   const { title, detail, code } = readProblem(body)
   const texts = language.texts.page
   const heading = texts[headings[status] ?? (status >= 500 ? 'unavailable' : 'didNotWork')]
@@ -61,7 +65,7 @@ function renderProblem({ status, body }: Answer, { seller, style, home, language
     : `<p lang="en">${escapeHtml(detail || title)}</p>`
   const shown = `<code>${escapeHtml(`${status} ${code}`.trim())}</code>`
   return renderDocument({
-    ...{ nonce, style, seller, language },
+    ...{ nonce, style, seller, language, network },
     title: `${heading} - ${seller?.name ?? host}`,
     main: `<header>
 ${renderSeller(seller, host, home)}

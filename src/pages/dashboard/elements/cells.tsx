@@ -119,7 +119,7 @@ export function isRefunded({ amount, refunded = '' }: Pick<FeedRecord, 'amount' 
 }
 
 /** The kind of its problem, or else the status. */
-export function Standing({ record }: { readonly record: StatusFacts }) {
+function Standing({ record }: { readonly record: StatusFacts }) {
   if (isRefunded(record)) return <RefundedBadge title="The whole amount was refunded." />
   const { status, state, refunded = '' } = record
   const kind = readFault(record)

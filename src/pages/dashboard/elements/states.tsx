@@ -45,8 +45,8 @@ export function NoPayments({ title }: { readonly title?: string }) {
   return (
     <Notice title={title ?? 'No payments yet'}>
       <p>
-        {title === undefined ? 'Make the first payment' : 'Choose a longer period, or make a payment'} from a terminal.
-        It appears here within a second.
+        Make {title === undefined ? 'the first' : 'a'} payment from a terminal. It appears here within a second.
+        {title !== undefined && ' Or choose a longer period.'}
       </p>
       <Command text={firstCommand()} />
       {title === undefined && place.value.screen !== 'home' && (

@@ -3,7 +3,7 @@ import { formatAmount, formatRounded } from '../../look/amounts.ts'
 import { pageLocale } from '../../look/locale.ts'
 import type { FeedRecord } from '../data/answers.ts'
 import { changeAddress } from '../data/route.ts'
-import { Delivery, EndpointLink, Moment, PayerLink, readWorth, Standing, Worth } from '../elements/cells.tsx'
+import { Delivery, EndpointLink, Moment, PayerLink, readWorth, StandingLink, Worth } from '../elements/cells.tsx'
 import { Link } from '../elements/link.tsx'
 import { type Column, type Sorting, Table } from '../elements/table.tsx'
 
@@ -71,7 +71,7 @@ export function PaymentsTable({ caption, records, isExact = false, without, isNe
       class: 'trail',
       cell: (record) => (
         <>
-          <Standing record={record} />
+          <StandingLink record={record} />
           <span class="narrow">
             <Moment at={record.timestamp} isExact={isExact} />
           </span>
