@@ -51,11 +51,27 @@ const isWhole = process.argv.slice(2).every((argument) => argument === 'run')
 const joined = (name: Project) => (isWhole && name !== 'isolated' ? 'all' : name)
 const groups = [...new Set(projects.map(joined))]
 
+/** The full forms that take minutes. They start first, so that none of them runs alone at the end. */
+const longest = [
+  'tests/chaos/matrix.test.ts',
+  'tests/torture/slices.test.ts',
+  'tests/attacks/flood.test.ts',
+  'tests/interop/client-crashes.test.ts',
+  'tests/pages/dashboard-look.test.ts',
+  'tests/interop/attacks.test.ts',
+  'tests/ledger/history.test.ts',
+]
+const missing = longest.filter((file) => !files.includes(file))
+if (missing.length > 0) throw new Error(`vitest.config.ts lists tests that do not exist: ${missing.join(', ')}`)
+
 /** Starts the files project by project. */
 class ByProject extends BaseSequencer {
   override async sort(specifications: TestSpecification[]): Promise<TestSpecification[]> {
-    const rank = ({ moduleId }: TestSpecification) =>
-      projects.indexOf(projectOf(relative(import.meta.dirname, moduleId)))
+    const rank = ({ moduleId }: TestSpecification) => {
+      const file = relative(import.meta.dirname, moduleId)
+      const isFirst = isLong && longest.includes(file)
+      return isFirst ? longest.indexOf(file) - longest.length : projects.indexOf(projectOf(file))
+    }
     return (await super.sort(specifications)).sort((one, other) => rank(one) - rank(other))
   }
 }
