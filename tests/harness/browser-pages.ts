@@ -2,7 +2,7 @@
 import type { BrowserContextOptions, ConsoleMessage, Page, Request } from 'playwright-core'
 import { findViolations } from './axe.ts'
 import { launchChromium } from './chromium.ts'
-import { createLeftPages } from './left-pages.ts'
+import { createLeftPages, isView } from './left-pages.ts'
 
 export interface Viewer {
   readonly page: Page
@@ -43,8 +43,8 @@ export async function openBrowserPages(): Promise<BrowserPages> {
   const pages = createLeftPages(open, { reducedMotion })
   return {
     visit: async (url, { script, prepare, ...options } = {}) => {
-      const isSpecial = script !== undefined || Object.keys(options).length > 0
-      const page = await (isSpecial ? open(script, options) : pages.take())
+      const isShared = script === undefined && isView(options)
+      const page = await (isShared ? pages.take(options) : open(script, options))
       const complaints: string[] = []
       const asked: string[] = []
       const forgiven: RegExp[] = []
@@ -71,7 +71,7 @@ export async function openBrowserPages(): Promise<BrowserPages> {
         violations: () => findViolations(page),
         close: async () => {
           page.off('console', hearMessage).off('pageerror', hearError).off('request', hearRequest)
-          await (isSpecial ? page.context().close() : pages.leave(page))
+          await (isShared ? pages.leave(page) : page.context().close())
         },
       }
     },

@@ -2,7 +2,7 @@
 import type { BrowserContextOptions, ConsoleMessage, Page } from 'playwright-core'
 import { findViolations } from './axe.ts'
 import { launchChromium } from './chromium.ts'
-import { createLeftPages } from './left-pages.ts'
+import { createLeftPages, type View } from './left-pages.ts'
 
 export interface Tab {
   readonly page: Page
@@ -15,8 +15,8 @@ export interface Tab {
 
 export interface Browser {
   page(options?: BrowserContextOptions): Promise<Tab>
-  /** A page that the next test takes when it is closed. No script may be installed in it for good. */
-  sharedPage(): Promise<Tab>
+  /** A page that the next test takes when it is closed. No script may stay in it for good. */
+  sharedPage(view?: View): Promise<Tab>
   close(): Promise<void>
 }
 
@@ -31,8 +31,8 @@ export async function openBrowser(): Promise<Browser> {
       const page = await open(options)
       return listen(page, () => page.context().close())
     },
-    sharedPage: async () => {
-      const page = await pages.take()
+    sharedPage: async (view) => {
+      const page = await pages.take(view)
       return listen(page, () => pages.leave(page))
     },
     close,

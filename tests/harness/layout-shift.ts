@@ -1,10 +1,24 @@
-/** Runs in a page: adds up how far its parts move without the reader's doing, as browsers measure it (CLS). */
+/** How far the parts of a page move without the reader's doing, as browsers measure it (CLS). */
+import type { Page } from 'playwright-core'
+import { undoAtLeave } from './left-pages.ts'
 
 interface Shifted {
   shift: number
 }
 
-export function countShifts(): void {
+/** `slowness`: how many times as slow as this machine the browser is. A slow one paints every state in between. */
+export async function watchShifts(page: Page, slowness: number): Promise<void> {
+  const session = await page.context().newCDPSession(page)
+  await session.send('Emulation.setCPUThrottlingRate', { rate: slowness })
+  const script = await page.addInitScript(countShifts)
+  undoAtLeave(page, async () => {
+    await session.detach()
+    await script.dispose()
+  })
+}
+
+/** Runs in the page. */
+function countShifts(): void {
   Object.assign(window, { shift: 0 })
   const shifted = window as unknown as Shifted
   type Shift = PerformanceEntry & { readonly value: number; readonly hadRecentInput: boolean }

@@ -1,11 +1,29 @@
 /** Pages for one visit after the other. A new page starts a process, which takes twice the time of a visit. */
-import type { Page } from 'playwright-core'
+import type { BrowserContextOptions, Page } from 'playwright-core'
 
 export interface LeftPages {
-  /** A page without cookies and settings. */
-  take(): Promise<Page>
+  /** A page without cookies, and with these settings alone. */
+  take(view?: View): Promise<Page>
   /** Ends the visit of a page: the next one may take it. */
   leave(page: Page): Promise<void>
+}
+
+/** Settings that a page can change. All others belong to its context. */
+export type View = Pick<
+  BrowserContextOptions,
+  'viewport' | 'colorScheme' | 'forcedColors' | 'reducedMotion' | 'extraHTTPHeaders'
+>
+const ofView = ['viewport', 'colorScheme', 'forcedColors', 'reducedMotion', 'extraHTTPHeaders']
+
+export function isView(options: BrowserContextOptions): options is View {
+  return Object.keys(options).every((name) => ofView.includes(name))
+}
+
+const undone = new WeakMap<Page, (() => Promise<unknown>)[]>()
+
+/** Undoes a change of the page, such as a script in it, before the next visit takes it. */
+export function undoAtLeave(page: Page, undo: () => Promise<unknown>): void {
+  undone.set(page, [...(undone.get(page) ?? []), undo])
 }
 
 export interface Settings {
@@ -15,8 +33,16 @@ export interface Settings {
 export function createLeftPages(open: () => Promise<Page>, settings: Settings): LeftPages {
   const left: Page[] = []
   return {
-    take: async () => left.pop() ?? open(),
+    take: async ({ viewport, extraHTTPHeaders, ...media } = {}) => {
+      const page = left.pop() ?? (await open())
+      if (viewport) await page.setViewportSize(viewport)
+      if (extraHTTPHeaders) await page.setExtraHTTPHeaders(extraHTTPHeaders)
+      if (Object.keys(media).length > 0) await page.emulateMedia({ ...settings, ...media })
+      return page
+    },
     leave: async (page) => {
+      for (const undo of undone.get(page) ?? []) await undo()
+      undone.delete(page)
       // A page that visited no host has nothing to keep.
       if (!page.url().startsWith('http')) return page.context().close()
       await empty(page)
@@ -40,5 +66,6 @@ async function empty(page: Page): Promise<void> {
   await page.unrouteAll()
   await context.clearCookies()
   await page.setViewportSize({ width: 1280, height: 720 })
+  await page.setExtraHTTPHeaders({})
   await page.mouse.move(0, 0)
 }

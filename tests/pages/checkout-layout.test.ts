@@ -1,9 +1,10 @@
 /** The layout of the checkout page in a real browser: everything needed is in sight, and nothing moves. */
-import type { BrowserContextOptions, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import type { CheckoutFacts } from '../../src/core/checkout/messages.ts'
 import type { Tab } from '../harness/browser.ts'
-import { countShifts, readShifts } from '../harness/layout-shift.ts'
+import { readShifts, watchShifts } from '../harness/layout-shift.ts'
+import type { View } from '../harness/left-pages.ts'
 import { cells } from '../harness/length.ts'
 import { type CheckoutFixture, factsOf, requestId, signature as tx } from './checkout-fixture.ts'
 import { heading, hurry } from './checkout-readers.ts'
@@ -12,10 +13,11 @@ import { installWallet } from './fake-wallet.ts'
 
 let fixture: CheckoutFixture
 let openTab: OpenedCheckout['openTab']
+let openSharedTab: OpenedCheckout['openSharedTab']
 let tab: Tab
 let page: Page
 openForEach((opened) => {
-  ;({ fixture, openTab } = opened)
+  ;({ fixture, openTab, openSharedTab } = opened)
 })
 
 const tokens = [
@@ -25,14 +27,12 @@ const tokens = [
 ] as const
 
 /** `slowness`: how many times as slow as this machine the browser is. */
-async function open(facts: Partial<CheckoutFacts>, options: BrowserContextOptions, slowness = 1): Promise<void> {
+async function open(facts: Partial<CheckoutFacts>, view: View, slowness = 1): Promise<void> {
   fixture.facts = factsOf(facts)
   fixture.standing = fixture.facts.standing
-  tab = await openTab({ reducedMotion: 'reduce', ...options })
+  tab = await openSharedTab({ reducedMotion: 'reduce', ...view })
   page = tab.page
-  await page.addInitScript(countShifts)
-  const devtools = await page.context().newCDPSession(page)
-  await devtools.send('Emulation.setCPUThrottlingRate', { rate: slowness })
+  await watchShifts(page, slowness)
   await installWallet(page, {})
   await page.goto(fixture.url)
 }

@@ -2,6 +2,7 @@
 import type { BrowserContextOptions } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest'
 import { type Browser, openBrowser, type Tab } from '../harness/browser.ts'
+import type { View } from '../harness/left-pages.ts'
 import { type CheckoutFixture, openCheckout } from './checkout-fixture.ts'
 
 export interface OpenedCheckout {
@@ -9,7 +10,7 @@ export interface OpenedCheckout {
   /** Opens a tab that closes with the test. The test fails if the page complained. */
   openTab(options?: BrowserContextOptions): Promise<Tab>
   /** Opens the tab that the tests of the file share. It may use the clipboard. */
-  openSharedTab(): Promise<Tab>
+  openSharedTab(view?: View): Promise<Tab>
 }
 
 /** Opens one browser for the file, and a checkout for each test. */
@@ -22,7 +23,7 @@ export function openForEach(begin: (opened: OpenedCheckout) => Promise<void> | v
     return tab
   }
   const openTab = async (options?: BrowserContextOptions) => keep(await browser.page(options))
-  const openSharedTab = async () => keep(await browser.sharedPage())
+  const openSharedTab = async (view?: View) => keep(await browser.sharedPage(view))
   beforeAll(async () => {
     browser = await openBrowser()
   })

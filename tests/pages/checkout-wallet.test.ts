@@ -1,6 +1,6 @@
 /** Paying with a wallet of the browser: each way it can go, and that nobody pays twice. */
-import type { Disposable, Page } from 'playwright-core'
-import { afterEach, describe, expect, it } from 'vitest'
+import type { Page } from 'playwright-core'
+import { describe, expect, it } from 'vitest'
 import type { Tab } from '../harness/browser.ts'
 import { nextThemes } from '../harness/length.ts'
 import { type CheckoutFixture, factsOf, requestId, signature as tx } from './checkout-fixture.ts'
@@ -18,19 +18,13 @@ openForEach(async (opened) => {
   page = tab.page
 })
 
-const wallets: Disposable[] = []
-const install = async (wallet: FakeWallet = {}) => void wallets.push(await installWallet(page, wallet))
-afterEach(async () => {
-  for (const wallet of wallets.splice(0)) await wallet.dispose()
-})
-
 const payer = '2vQ2sUjfXcKMwZkD3hVd7aRpqzN8eGt5Y4oLbWc1xTHu'
 const button = (name = 'Testwallet') => page.getByRole('button', { name: `Pay with ${name}` })
 const notice = () => page.locator('#notice').textContent()
 const told = (title: string) => expect.poll(() => heading(page)).toBe(title)
 
 async function open(wallet: FakeWallet = {}): Promise<void> {
-  await install(wallet)
+  await installWallet(page, wallet)
   await page.goto(fixture.url)
 }
 
@@ -276,8 +270,8 @@ describe('no visitor pays twice', () => {
 
 describe('the wallets that are offered', () => {
   it('all that can pay, with pictures that come with them, also when they come late', async () => {
-    await install({ name: 'First' })
-    await install({ name: 'Second', icon: 'https://elsewhere.example/icon.png' })
+    await installWallet(page, { name: 'First' })
+    await installWallet(page, { name: 'Second', icon: 'https://elsewhere.example/icon.png' })
     await page.goto(fixture.url)
     expect(await page.locator('#wallets button').allTextContents()).toEqual(['Pay with First', 'Pay with Second'])
     expect(await page.locator('#wallets img').count()).toBe(1)
@@ -292,8 +286,8 @@ describe('the wallets that are offered', () => {
 
   it('on a chain of this machine only those that know it, and test money', async () => {
     fixture.facts = factsOf({ network: 'localnet', chain: 'solana:localnet' })
-    await install({ name: 'Knows', chains: ['solana:localnet'] })
-    await install({ name: 'Does not', chains: ['solana:mainnet', 'solana:devnet'] })
+    await installWallet(page, { name: 'Knows', chains: ['solana:localnet'] })
+    await installWallet(page, { name: 'Does not', chains: ['solana:mainnet', 'solana:devnet'] })
     await page.goto(fixture.url)
     expect(await page.locator('#wallets button').allTextContents()).toEqual(['Pay with Knows', 'Pay with test money'])
   })

@@ -1,7 +1,7 @@
 /** A stall with some sales, a browser, and those who look at its dashboard. */
 import type { Page } from 'playwright-core'
 import { type BrowserPages, openBrowserPages, type Viewer } from '../harness/browser-pages.ts'
-import { countShifts } from '../harness/layout-shift.ts'
+import { watchShifts as watchShiftsSlowly } from '../harness/layout-shift.ts'
 import { type DashboardService, openService, type ServiceOptions } from './shop-fixture.ts'
 
 export const screens = [
@@ -37,12 +37,8 @@ export async function goTo(page: Page, path: string): Promise<void> {
 /** As an owner sees it who does not sit at the machine. */
 export const abroad = { extraHTTPHeaders: { 'x-forwarded-for': '203.0.113.9' } }
 
-/** As on a slow phone, which paints every state in between. */
-export async function watchShifts(page: Page): Promise<void> {
-  const session = await page.context().newCDPSession(page)
-  await session.send('Emulation.setCPUThrottlingRate', { rate: 6 })
-  await page.addInitScript(countShifts)
-}
+/** As on a slow phone. */
+export const watchShifts = (page: Page) => watchShiftsSlowly(page, 6)
 
 export interface DashboardFixture {
   readonly service: DashboardService

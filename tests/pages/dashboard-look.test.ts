@@ -96,7 +96,7 @@ describe('the look', () => {
       await contractAnswers(page, 'GET /an/endpoint/with/a/long/name')
     }
     const size = { viewport: { width, height: 900 } }
-    for (const screen of ['/payments', '/settlement', '/refusals']) {
+    for (const screen of cells(['/payments', '/settlement', '/refusals'], 3)) {
       const { page } = await dashboard.visit(screen, { ...size, prepare })
       await page.locator('tbody tr').first().waitFor()
       const shift = await page.evaluate(readShifts)

@@ -1,5 +1,6 @@
 /** A wallet as an extension would put it into the page: by the Wallet Standard, without keys. */
-import type { Disposable, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
+import { undoAtLeave } from '../harness/left-pages.ts'
 
 export interface FakeWallet {
   readonly name?: string
@@ -13,9 +14,9 @@ export interface FakeWallet {
   readonly icon?: string
 }
 
-/** Before the page is opened, until it is disposed of. How often it was asked is kept in `window.asked`. */
-export function installWallet(page: Page, wallet: FakeWallet = {}): Promise<Disposable> {
-  return page.addInitScript((options) => {
+/** Before the page is opened, until the test leaves it. How often it was asked is kept in `window.asked`. */
+export async function installWallet(page: Page, wallet: FakeWallet = {}): Promise<void> {
+  const script = await page.addInitScript((options) => {
     const { name = 'Testwallet', chains = ['solana:devnet'], accounts = 1, isSender, connects, signs } = options
     const asked = { connect: 0, sign: 0 }
     const answer = async <T>(how: string | undefined, value: T): Promise<T> => {
@@ -67,4 +68,5 @@ export function installWallet(page: Page, wallet: FakeWallet = {}): Promise<Disp
     addEventListener('wallet-standard:app-ready', (event) => register((event as CustomEvent).detail))
     dispatchEvent(new CustomEvent('wallet-standard:register-wallet', { detail: register }))
   }, wallet)
+  undoAtLeave(page, () => script.dispose())
 }
