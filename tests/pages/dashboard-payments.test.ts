@@ -107,10 +107,59 @@ describe('a row of the payments', () => {
       ...['Verified', 'Verified'],
     ])
     const values = await page.locator('tbody td:nth-child(2)').allInnerTexts()
-    expect(values.slice(0, 2)).toEqual(['–', '0.008'])
+    expect(values.slice(0, 2)).toEqual(['–\n, not valued: not on chain', '0.008'])
     expect(values.at(-2)).toBe('no rate')
     expect(await page.locator('tbody tr').first().locator('td').first().innerText()).toMatch(/^–/)
   })
+
+  it('names a missing rate only where one is missing', async () => {
+    const solana = { token: 'SOL', amount: '0.000133', worth: '' }
+    const unvalued = [
+      { ...verified, ...open, ...solana, id: 'waiting' },
+      { ...verified, ...open, ...solana, id: 'short', problem: 'underpaid' },
+      { ...verified, ...solana, id: 'sol' },
+    ]
+    const details = { waiting: { ...unvalued[0], ...detail } }
+    const { page } = await dashboard.visit('/payments', {
+      prepare: answering(() => ({ ...list, records: unvalued }), details),
+    })
+    const values = page.locator('tbody td:nth-child(2)')
+    await values.first().waitFor()
+    const texts = (await values.allInnerTexts()).map((text) => text.replace(/\s/g, ' '))
+    expect(texts).toEqual(['– , valued when it is claimed', '– , not valued: not accepted', 'no rate'])
+    await page.locator('[data-row=waiting]').click()
+    await page.getByRole('dialog').locator('.fact').filter({ hasText: 'valued when it is claimed' }).waitFor()
+  })
+
+  it.each(['/payments', '/endpoint?name=/api/weather', ''])(
+    'opens its payment wherever a finger taps it, except at another link (%s)',
+    async (screen) => {
+      const mixed = [{ ...verified, id: 'valued', token: 'SOL', amount: '0.000133' }, ...records]
+      const prepare = async (page: Page) => {
+        await answering(() => ({ ...list, records: mixed }))(page)
+        for (const part of ['overview', 'endpoint'])
+          await page.route(`**/api/analytics/${part}?*`, async (route) => {
+            const answer: Answer = await (await route.fetch()).json()
+            return route.fulfill({ json: { ...answer, records: mixed } })
+          })
+      }
+      const { page } = await dashboard.visit(screen, { viewport: { width: 390, height: 3_000 }, hasTouch: true, prepare })
+      const rows = page.locator('tbody tr:has(.row-link[data-row])')
+      await rows.nth(mixed.length - 1).waitFor()
+      const missed = await rows.evaluateAll((all) =>
+        all.flatMap((row) => {
+          const { left, top, width, height } = row.getBoundingClientRect()
+          const points = Array.from({ length: 60 * 12 }, (_, at) => [
+            left + (width * ((at % 60) + 0.5)) / 60,
+            top + (height * (Math.floor(at / 60) + 0.5)) / 12,
+          ])
+          const hits = points.map(([x = 0, y = 0]) => document.elementFromPoint(x, y))
+          return hits.flatMap((hit) => (row.contains(hit) && hit?.closest('a') ? [] : [hit?.outerHTML]))
+        }),
+      )
+      expect(missed).toEqual([])
+    },
+  )
 
   it('opens its payment at the token and the status, and underlines the links to other pages', async () => {
     const { page } = await dashboard.visit('/payments', {
@@ -133,16 +182,20 @@ describe('a row of the payments', () => {
     await page.getByRole('heading', { name: '/api/weather' }).waitFor()
   })
 
-  it('keeps its badge on one line on a tablet, and inside the table', async () => {
+  it('breaks neither its status nor the name of its endpoint within a word on a tablet', async () => {
+    const widest = { ...verified, ...open, token: 'SOL', amount: '0.000006667', id: 'widest' }
     const { page } = await dashboard.visit('/payments', {
-      prepare: answering(() => list),
+      prepare: answering(() => ({ ...list, records: [widest, ...records] })),
       viewport: { width: 768, height: 1024 },
     })
-    await page.locator('tbody .badge').first().waitFor()
-    const heights = await page
-      .locator('tbody .badge')
-      .evaluateAll((badges) => badges.map((badge) => badge.getBoundingClientRect().height))
-    expect(Math.max(...heights)).toBeLessThan(26)
+    const badges = page.locator('tbody .badge')
+    await badges.first().waitFor()
+    const heights = await badges.evaluateAll((all) => all.map((badge) => badge.getBoundingClientRect().height))
+    // "Pending" is above "unclaimed".
+    expect(Math.max(...heights)).toBeLessThan(46)
+    const names = page.locator('tbody .endpoint .cell-link')
+    const lines = await names.evaluateAll((all) => all.map((name) => name.getClientRects().length))
+    expect(new Set(lines)).toEqual(new Set([1]))
     const box = page.locator('.table-box')
     expect(await box.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)).toBe(0)
   })
@@ -277,7 +330,7 @@ describe('the panel of a payment', () => {
     await panel.getByText('Claimed, not on chain yet').waitFor()
     expect(await panel.getByText('Paid on chain').count()).toBe(0)
     const fact = (name: string) => panel.locator('.fact').filter({ hasText: name }).locator('dd').innerText()
-    expect([await fact('Received'), await fact('Value when paid')]).toEqual(['– USDC', '–'])
+    expect([await fact('Received'), await fact('Value when paid')]).toEqual(['– USDC', 'not valued: not on chain'])
     expect(await panel.locator('.badge').innerText()).toBe('Not on chain')
   })
 

@@ -78,9 +78,26 @@ export function readWorth({ worth, token, amount, revenueToken }: FeedRecord): s
   return worth === '' && token === revenueToken ? amount : worth
 }
 
+/** Why a payment has no value. A rate is stored with its claim. */
+function explainNoWorth({ amount, state, problem }: FeedRecord): string {
+  if (problem === 'not_on_chain') return 'not valued: not on chain'
+  if (amount === '') return 'not valued: amount unknown'
+  if (state !== 'unclaimed') return 'no rate'
+  return problem === '' ? 'valued when it is claimed' : 'not valued: not accepted'
+}
+
+/** A cell without a value has a dash, and the reason for screen readers. Details state the reason. */
 export function Worth({ record, isExact = false }: { readonly record: FeedRecord; readonly isExact?: boolean }) {
   const worth = readWorth(record)
-  if (worth === '') return <span class="muted">{record.amount === '' ? '–' : 'no rate'}</span>
+  if (worth === '') {
+    const why = explainNoWorth(record)
+    if (isExact || why === 'no rate') return <span class="muted">{why}</span>
+    return (
+      <span class="muted" title={why}>
+        –<span class="unseen">, {why}</span>
+      </span>
+    )
+  }
   const exact = `${formatAmount(worth, pageLocale())} ${record.revenueToken}`
   return <span title={exact}>{isExact ? exact : formatRounded(worth, pageLocale())}</span>
 }
