@@ -94,6 +94,7 @@ export async function contractAnswers(page: Page, name = '/api/weather'): Promis
     price: '0.25',
     token: 'USDC',
     per: { unit: 'request', amount: 1 },
+    reopenSeconds: 600,
     acceptedMints: ['USDC', 'SOL'],
     recipient: name,
     scope: name,

@@ -49,6 +49,9 @@ export const offer = z.strictObject({
   price: z.string().nullable().meta({ description: 'Null if the price depends on the request.' }),
   token,
   per: z.strictObject({ unit: z.enum(units), amount: z.number() }),
+  reopenSeconds: count
+    .optional()
+    .meta({ description: 'The time for which the browser that paid can open its purchase again, if it can.' }),
   acceptedMints: z.array(token),
   recipient: z.string(),
   scope: z.string(),

@@ -39,13 +39,15 @@ export function listRecipients(entries: readonly CatalogEntry[]): readonly strin
 
 /** The published form of a catalog entry. */
 export function formatOffer(entry: CatalogEntry) {
-  const { methods, path, price, token, per, acceptedMints, recipient, scope, description } = entry
+  const { methods, path, price, token, per, reopen, hasPage, acceptedMints, recipient, scope, description } = entry
   return {
     methods,
     path: path ?? null,
     price: price ?? null,
     token,
     per,
+    // Only a browser that paid on the page can open its purchase again.
+    ...(reopen && hasPage && { reopenSeconds: Number(reopen.amount) }),
     acceptedMints,
     recipient,
     scope,

@@ -177,9 +177,9 @@ const changeColumns: readonly Column<PriceChange>[] = [
     name: 'Price',
     class: 'number trail',
     cell: ({ before, after }) => (
-      <>
+      <span class="whole">
         {before} → <b>{after}</b>
-      </>
+      </span>
     ),
   },
   { name: 'Owner', class: 'wide', cell: ({ wallet }) => <Name text={wallet} /> },
@@ -231,9 +231,9 @@ const nodeColumns: readonly Column<NodeLine>[] = [
     name: 'Responds in',
     class: 'number trail',
     cell: ({ latencyMs }) => (
-      <>
+      <span class="whole">
         <Count count={latencyMs} /> ms
-      </>
+      </span>
     ),
   },
 ]
@@ -275,12 +275,12 @@ const columns: readonly Column<Route>[] = [
     class: 'number trail',
     cell: (one) => (
       <>
-        {formatPrice(one)} <span class="route-unit">for {formatUnit(one)}</span>
+        <span class="whole">{formatPrice(one)}</span> <span class="route-unit">for {formatUnit(one)}</span>
       </>
     ),
   },
+  { name: 'Recipient', class: 'wide spare', cell: ({ recipient }) => <Name text={recipient} /> },
   { name: 'Paid in', class: 'wide', cell: ({ acceptedMints }) => acceptedMints.join(', ') },
-  { name: 'Recipient', class: 'wide', cell: ({ recipient }) => <Name text={recipient} /> },
 ]
 
 /** A token that is not offered has an alert that starts with its code. */

@@ -5,7 +5,9 @@ import { formatUnit } from './offers.ts'
 it('a price names its unit as the checkout does', () => {
   const units = (['request', 'second', 'byte'] as const).map((unit) => formatUnit({ per: { unit, amount: 3_600 } }))
   expect(units).toEqual(['3,600 requests', '1 hour', 'a megabyte'])
-  expect(formatUnit({ per: { unit: 'request', amount: 1 } })).toBe('a request')
+  const per = { unit: 'request', amount: 1 } as const
+  expect(formatUnit({ per })).toBe('a request')
+  expect(formatUnit({ per, reopenSeconds: 600 })).toBe('a request, reopened in a browser for 10 minutes')
 })
 
 it('an allowance is named as the buyer reads it', () => {

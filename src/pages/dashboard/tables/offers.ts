@@ -4,7 +4,15 @@ import { formatAmount } from '../../look/amounts.ts'
 import { pageLocale } from '../../look/locale.ts'
 import type { Offer } from '../data/answers.ts'
 
-export function formatUnit({ per: { unit, amount } }: Pick<Offer, 'per'>): string {
+/** What the price buys. Programs buy one request also of a route that a browser can open again. */
+export function formatUnit({ per, reopenSeconds }: Pick<Offer, 'per' | 'reopenSeconds'>): string {
+  const unit = formatPer(per)
+  return reopenSeconds === undefined
+    ? unit
+    : `${unit}, reopened in a browser for ${describeAllowance('second', String(reopenSeconds))}`
+}
+
+function formatPer({ unit, amount }: Offer['per']): string {
   if (unit === 'byte') return 'a megabyte'
   if (amount === 1) return `a ${unit}`
   return describeAllowance(unit, String(amount))
