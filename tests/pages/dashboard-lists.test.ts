@@ -89,6 +89,24 @@ describe('a tablet', () => {
   )
 })
 
+it.each(['/endpoints', '/payers'])(
+  'a tablet shows the mark of a sorted column in its own heading (%s)',
+  async (screen) => {
+    const { page } = await dashboard.visit(screen, { viewport: { width: 768, height: 900 }, prepare: contractAnswers })
+    const heading = page.getByRole('columnheader', { name: 'Revenue, USDC' })
+    await heading.waitFor()
+    const [mark, end, own] = await heading.evaluate((one) => {
+      const range = document.createRange()
+      range.selectNodeContents(one.querySelector('.sort-end')?.firstChild as Node)
+      const boxes = [one.querySelector('.sort-mark')?.getBoundingClientRect(), range.getBoundingClientRect()]
+      return [...boxes, one.getBoundingClientRect()].map((box) => [box?.left ?? 0, box?.right ?? 0, box?.top ?? 0])
+    })
+    expect(mark?.[0]).toBeGreaterThan(own?.[0] ?? 0)
+    expect(mark?.[1]).toBeLessThanOrEqual(end?.[0] ?? 0)
+    expect(Math.abs((mark?.[2] ?? 0) - (end?.[2] ?? 0))).toBeLessThan(3)
+  },
+)
+
 it('a phone shows the whole names of endpoints beside their badges', async () => {
   const name = 'GET /a/very/long/endpoint/name/that/nobody/would/choose/if/they/had/to/type/it'
   const prepare = (asking: Page) => contractAnswers(asking, name)

@@ -143,7 +143,11 @@ describe('a row of the payments', () => {
             return route.fulfill({ json: { ...answer, records: mixed } })
           })
       }
-      const { page } = await dashboard.visit(screen, { viewport: { width: 390, height: 3_000 }, hasTouch: true, prepare })
+      const { page } = await dashboard.visit(screen, {
+        viewport: { width: 390, height: 3_000 },
+        hasTouch: true,
+        prepare,
+      })
       const rows = page.locator('tbody tr:has(.row-link[data-row])')
       await rows.nth(mixed.length - 1).waitFor()
       const missed = await rows.evaluateAll((all) =>
@@ -317,6 +321,30 @@ describe('the list of payments', () => {
 })
 
 describe('the panel of a payment', () => {
+  it.each([
+    [1440, 900],
+    [390, 844],
+  ])('offers the refund with its value and the receipt without scrolling (%i px)', async (width, height) => {
+    const refundable = [{ token: 'SOL', amount: '0.0000665', reason: 'delivered' }]
+    const good = { ...verified, ...detail, token: 'SOL', amount: '0.000133', refundable, notRefundable: '' }
+    const prepare = async (page: Page) => {
+      await answering(() => list, { good })(page)
+      await page.route('**/sign-in', (route) => route.fulfill({ json: { signedIn: true, owner: true } }))
+    }
+    const { page } = await dashboard.visit('/payments?payment=good', { viewport: { width, height }, prepare })
+    const panel = page.getByRole('dialog', { name: 'Payment' })
+    for (const name of ['Refund the payment…', 'Signed receipt']) {
+      const box = await panel.getByRole('button', { name }).boundingBox()
+      expect((box?.y ?? height) + (box?.height ?? 0)).toBeLessThan(height / 2)
+    }
+    const lines = panel.locator('.fact').filter({ hasText: /^(Received|Record)/ })
+    const heights = await lines.evaluateAll((all) => all.map((one) => one.clientHeight))
+    expect(heights).toHaveLength(2)
+    expect(Math.max(...heights) - Math.min(...heights)).toBeLessThan(2)
+    await panel.getByRole('button', { name: 'Refund the payment…' }).click()
+    await page.getByRole('dialog', { name: 'Refund' }).getByText('0.0000665 SOL (≈ 0.01 USDC when paid)').waitFor()
+  })
+
   it('says that a claim is not on chain yet, and that nothing was received', async () => {
     const claimed = {
       ...invented,

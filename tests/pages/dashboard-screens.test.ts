@@ -210,21 +210,24 @@ describe('the service', () => {
     await row.getByText('GET', { exact: true }).waitFor()
   })
 
-  it.each([390, 768])('keeps each price, change and time on one line, and says what a price buys (%i px)', async (width) => {
-    const { page } = await dashboard.visit('/service', {
-      viewport: { width, height: 900 },
-      prepare: (asking) => contractAnswers(asking, 'GET /a/route/with/a/long/name/that/fills/its/column'),
-    })
-    const routes = page.getByRole('region', { name: 'Routes and prices' })
-    await routes.getByText('for a request, reopened in a browser for 10 minutes').waitFor()
-    const whole = page.locator('tbody .whole')
-    expect(await whole.allInnerTexts()).toEqual(['0.25 USDC', '0.01 → 0.02', '12 ms', '2,000 ms'])
-    const heights = await whole.evaluateAll((all) => all.map((one) => one.getBoundingClientRect().height))
-    expect(Math.max(...heights)).toBeLessThan(24)
-    await goTo(page, '/endpoint?name=/api/weather')
-    const price = page.getByRole('region', { name: 'Price', exact: true })
-    await price.getByText('for a request, reopened in a browser for 10 minutes').waitFor()
-  })
+  it.each([390, 768])(
+    'keeps each price, change and time on one line, and says what a price buys (%i px)',
+    async (width) => {
+      const { page } = await dashboard.visit('/service', {
+        viewport: { width, height: 900 },
+        prepare: (asking) => contractAnswers(asking, 'GET /a/route/with/a/long/name/that/fills/its/column'),
+      })
+      const routes = page.getByRole('region', { name: 'Routes and prices' })
+      await routes.getByText('for a request, reopened in a browser for 10 minutes').waitFor()
+      const whole = page.locator('tbody .whole')
+      expect(await whole.allInnerTexts()).toEqual(['0.25 USDC', '0.01 → 0.02', '12 ms', '2,000 ms'])
+      const heights = await whole.evaluateAll((all) => all.map((one) => one.getBoundingClientRect().height))
+      expect(Math.max(...heights)).toBeLessThan(24)
+      await goTo(page, '/endpoint?name=/api/weather')
+      const price = page.getByRole('region', { name: 'Price', exact: true })
+      await price.getByText('for a request, reopened in a browser for 10 minutes').waitFor()
+    },
+  )
 
   it('lists SOL beside the tokens with a mint', async () => {
     const { page } = await dashboard.visit('/service')

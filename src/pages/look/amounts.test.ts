@@ -91,6 +91,8 @@ describe('changes', () => {
     ['90', '100', { kind: 'down', text: '10%' }],
     ['100', '100.00', { kind: 'same', text: '0%' }],
     ['0', '0', { kind: 'same', text: '0%' }],
+    ['11', '1', { kind: 'up', text: '1,000%' }],
+    ['324', '1', { kind: 'up', text: 'over 1,000%' }],
     ['5', '0', { kind: 'new' }],
     ['0', '5', { kind: 'down', text: '100%' }],
     ['-5', '10', { kind: 'down', text: '150%' }],

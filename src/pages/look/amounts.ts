@@ -46,6 +46,9 @@ export type Change =
   | { readonly kind: 'new' }
   | { readonly kind: 'up' | 'down' | 'same'; readonly text: string }
 
+/** Larger changes are not compared. */
+const mostRatio = 10
+
 /** The change of an amount or a count against its previous value. */
 export function compareAmounts(current: string, previous: string | undefined, locale: string): Change {
   if (previous === undefined) return { kind: 'none' }
@@ -54,6 +57,8 @@ export function compareAmounts(current: string, previous: string | undefined, lo
   if (compareDecimals(previous, '0') < 0 || (!was && compareDecimals(current, '0') < 0)) return { kind: 'none' }
   if (!was) return isNow ? { kind: 'new' } : { kind: 'same', text: formatShare(0, locale) }
   const ratio = Number(current) / Number(previous) - 1
+  // More digits would say more about the small base than about the change.
+  if (ratio > mostRatio) return { kind: 'up', text: `over ${formatPercent(mostRatio, locale)}` }
   return signed(ratio, (value) => formatShare(value > 9.99 ? Math.round(value) : round(value), locale))
 }
 

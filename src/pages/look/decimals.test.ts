@@ -1,6 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { addDecimals, compareDecimals, computeRatio, divideDecimal, roundDecimal, subtractDecimal } from './decimals.ts'
+import {
+  addDecimals,
+  compareDecimals,
+  computeRatio,
+  divideDecimal,
+  roundDecimal,
+  scaleDecimal,
+  subtractDecimal,
+} from './decimals.ts'
 
 describe('decimal text', () => {
   it.each([
@@ -11,6 +19,16 @@ describe('decimal text', () => {
     [['-0.5', '0.25'], '-0.25'],
   ])('adds %j to %s', (texts, sum) => {
     expect(addDecimals(texts)).toBe(sum)
+  })
+
+  it.each([
+    ['0.02', '0.0000665', '0.000133', '0.01'],
+    ['1', '1', '3', '0.333333333'],
+    ['0.02', '0.1', '0.1', '0.02'],
+    ['', '1', '2', undefined],
+    ['1', '1', '0', undefined],
+  ])('scales %s as %s of %s to %s', (text, part, whole, share) => {
+    expect(scaleDecimal(text, part, whole)).toBe(share)
   })
 
   it.each([

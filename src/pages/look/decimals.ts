@@ -57,6 +57,14 @@ export function divideDecimal(text: string, by: number, places = 9): string | un
   })
 }
 
+/** The same share of the amount as the part has of the whole. Undefined if the whole is zero. */
+export function scaleDecimal(text: string, part: string, whole: string): string | undefined {
+  const [value, over, under] = [read(text), read(part), read(whole)]
+  if (!value || !over || !under || under.units === 0n) return undefined
+  const [places, shared] = [Math.max(9, value.places), Math.max(over.places, under.places)]
+  return write({ units: divide(widen(value, places) * widen(over, shared), widen(under, shared)), places })
+}
+
 export function roundDecimal(text: string, places: number): string {
   const value = read(text)
   if (!value || value.places <= places) return text

@@ -1,17 +1,10 @@
 /** The four figures at the top, each compared with the period before. */
 import type { ComponentChildren } from 'preact'
-import {
-  compareAmounts,
-  compareShares,
-  formatAmount,
-  formatCount,
-  formatRounded,
-  formatShare,
-} from '../../look/amounts.ts'
+import { compareAmounts, compareShares, formatAmount, formatCount, formatRounded } from '../../look/amounts.ts'
 import { divideDecimal } from '../../look/decimals.ts'
 import { pageLocale } from '../../look/locale.ts'
 import type { Summary, Totals } from '../data/answers.ts'
-import { Trend } from '../elements/cells.tsx'
+import { Conversion, Trend } from '../elements/cells.tsx'
 import { exactRevenue, refundNote } from './revenue.tsx'
 
 interface TileProps {
@@ -89,10 +82,14 @@ export function Tiles({ summary, previous, than }: TilesProps) {
       </Tile>
       <Tile
         name="Conversion"
-        value={formatShare(convert(summary), locale)}
+        value={<Conversion share={convert(summary)} />}
         exact="Share of payment requests that were paid"
       >
-        <Trend change={compareShares(convert(summary), previous && convert(previous), locale)} than={than} />
+        {convert(summary) === undefined ? (
+          <span class="trend muted">no requests for payment</span>
+        ) : (
+          <Trend change={compareShares(convert(summary), previous && convert(previous), locale)} than={than} />
+        )}
       </Tile>
     </dl>
   )

@@ -1,4 +1,4 @@
-/** The refund of one payment: the possible ones with their buttons, or the state of the one that was ordered. */
+/** What an owner can do with a payment: refund it, or see the state of its refund, and download its receipt. */
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { formatAmount } from '../../look/amounts.ts'
@@ -6,14 +6,18 @@ import { now } from '../../look/clock.ts'
 import { pageLocale } from '../../look/locale.ts'
 import { formatStart } from '../../look/times.ts'
 import type { PaymentDetail } from '../data/answers.ts'
+import { ask, formatPath } from '../data/ask.ts'
 import { followRefund, isUnderWay, latestRefunds, type Refund } from '../data/outgoing.ts'
+import { readSession } from '../data/session.ts'
 import { zone } from '../data/settings.ts'
 import { isRefunded } from '../elements/cells.tsx'
+import { saveFile } from '../elements/export.tsx'
 import { Part } from '../elements/fact.tsx'
+import { Icon } from '../elements/icons.tsx'
 import { OutBadge, sentence, Transaction } from '../elements/outgoing.tsx'
 import { RefundDialog, type RefundSubject, refundWords } from './refund.tsx'
 
-export function RefundPart({ payment }: { readonly payment: PaymentDetail }) {
+export function PaymentActions({ payment }: { readonly payment: PaymentDetail }) {
   const asked = useSignal<RefundSubject | undefined>(undefined)
   const ordered = useSignal<Refund | undefined>(undefined)
   const refund = useCurrent(ordered.value ?? payment.refund)
@@ -21,32 +25,32 @@ export function RefundPart({ payment }: { readonly payment: PaymentDetail }) {
   // An older service sends none of these members.
   const { refundable = [], notRefundable = '', canRefund = false } = payment
   return (
-    <Part title="Refund">
+    <Part title={hasReceipt(payment) ? 'Refund and receipt' : 'Refund'}>
       {refund && (
-        <p role="status">
+        <p role="status" class="refund-state">
           {/* The panel begins with the same word once the payment has been loaded again. */}
           {!isRefunded(payment) && <OutBadge one={refund} words={refundWords} />}{' '}
           {formatAmount(refund.amount, pageLocale())} {refund.token}{' '}
           {refund.state === 'dropped' ? sentence(refund.why) : <Transaction tx={refund.tx} />}
         </p>
       )}
-      {isPossible && refundable.length > 0 && (
-        <div class="refund-choices">
-          {refundable.map((one) => (
+      {isPossible && notRefundable !== '' && <p class="muted">{describeRefusal(payment)}</p>}
+      <div class="refund-choices">
+        {isPossible &&
+          refundable.map((one) => (
             <button
               key={one.reason}
               type="button"
               class="button"
               onClick={() => {
-                asked.value = { id: payment.id, payer: payment.payer, tx: payment.tx, refundable: one }
+                asked.value = { ...payment, refundable: one }
               }}
             >
               Refund {one.reason === 'surplus' ? 'the surplus' : 'the payment'}…
             </button>
           ))}
-        </div>
-      )}
-      {isPossible && notRefundable !== '' && <p class="muted">{describeRefusal(payment)}</p>}
+        {hasReceipt(payment) && <ReceiptButton key={payment.id} id={payment.id} />}
+      </div>
       {asked.value && (
         <RefundDialog
           one={asked.value}
@@ -65,6 +69,33 @@ function describeRefusal({ notRefundable, refundableFrom = null }: PaymentDetail
   if (refundableFrom === null) return `Not possible: ${notRefundable}.`
   const from = formatStart(Date.parse(refundableFrom), now(), zone.value, pageLocale())
   return `The payer can still claim it. You can refund it from ${from} on.`
+}
+
+/** Only an owner who is signed in gets the receipt. */
+function hasReceipt({ state }: PaymentDetail): boolean {
+  return readSession().owner === true && (state === 'confirmed' || state === 'finalized')
+}
+
+/** Downloads the signed receipt. */
+function ReceiptButton({ id }: { readonly id: string }) {
+  const said = useSignal('')
+  const download = async () => {
+    said.value = 'Reading the chain…'
+    const outcome = await ask<object>(formatPath('/api/receipt', { id }))
+    said.value = outcome.kind === 'answer' ? '' : 'detail' in outcome ? outcome.detail : 'The service does not respond.'
+    if (outcome.kind === 'answer')
+      saveFile(`receipt-${id.slice(0, 8)}.json`, 'application/json', [JSON.stringify(outcome.value, null, 2)])
+  }
+  return (
+    <>
+      <button type="button" class="button" onClick={() => void download()}>
+        <Icon name="download" /> Signed receipt
+      </button>
+      <p role="status" class="muted">
+        {said.value}
+      </p>
+    </>
+  )
 }
 
 /** The refund, polled until it has landed. */

@@ -1,26 +1,25 @@
-/** One payment in a drawer: amount, checks, timeline, receipt and identifiers. */
-import { useSignal } from '@preact/signals'
+/** One payment in a drawer: amount, actions, checks, timeline, receipt and identifiers. */
 import { describeAllowance } from '../../look/allowances.ts'
 import { formatAmount } from '../../look/amounts.ts'
 import { compareDecimals, subtractDecimal } from '../../look/decimals.ts'
 import { pageLocale } from '../../look/locale.ts'
 import type { CheckName, CheckResult, PaymentDetail, TimelineEntry } from '../data/answers.ts'
 import { checkNames } from '../data/answers.ts'
-import { ask, formatPath } from '../data/ask.ts'
-import { formatAddress } from '../data/route.ts'
+import { formatAddress, place } from '../data/route.ts'
 import { readSession } from '../data/session.ts'
 import { Amount, Moment, PayerLink, StandingLink, Worth } from '../elements/cells.tsx'
 import { CopyButton, IdLine } from '../elements/copy.tsx'
-import { saveFile } from '../elements/export.tsx'
 import { AmountFact, DetailTop, Fact, Part } from '../elements/fact.tsx'
 import { Icon } from '../elements/icons.tsx'
 import { Link } from '../elements/link.tsx'
 import { ExplorerLink, Transaction } from '../elements/outgoing.tsx'
 import { RecordDrawer } from './drawer.tsx'
-import { RefundPart } from './payment-refund.tsx'
+import { PaymentActions } from './payment-refund.tsx'
 
 /** Open on every screen if the address names a payment. */
 export function PaymentDrawer() {
+  // The actions depend on it. Loaded beside the payment, it moves nothing.
+  if (place.value.query.has('payment')) readSession()
   return (
     <RecordDrawer<PaymentDetail>
       title="Payment"
@@ -53,6 +52,7 @@ function Facts({ payment }: { readonly payment: PaymentDetail }) {
         )}
         , <Moment at={payment.timestamp} />
       </DetailTop>
+      <PaymentActions key={payment.id} payment={payment} />
       <Part title="Checks">
         {checks ? (
           <ul class="checks">
@@ -70,7 +70,6 @@ function Facts({ payment }: { readonly payment: PaymentDetail }) {
       <Part title="Amounts">
         <Amounts payment={payment} />
       </Part>
-      <RefundPart key={payment.id} payment={payment} />
       <Part title="Names">
         <dl class="facts">
           {payment.tx === undefined ? (
@@ -92,7 +91,6 @@ function Facts({ payment }: { readonly payment: PaymentDetail }) {
           ))}
         </dl>
       </Part>
-      {readSession().owner === true && <ReceiptPart key={`receipt-${payment.id}`} payment={payment} />}
       <details class="detail-part raw">
         <summary>Raw JSON</summary>
         <div class="raw-tools">
@@ -101,31 +99,6 @@ function Facts({ payment }: { readonly payment: PaymentDetail }) {
         <pre>{JSON.stringify(payment, null, 2)}</pre>
       </details>
     </div>
-  )
-}
-
-/** Downloads the signed receipt. Only an owner who is signed in gets it. */
-function ReceiptPart({ payment: { id, state } }: { readonly payment: PaymentDetail }) {
-  const said = useSignal('')
-  if (state !== 'confirmed' && state !== 'finalized') return null
-  const download = async () => {
-    said.value = 'Reading the chain…'
-    const outcome = await ask<object>(formatPath('/api/receipt', { id }))
-    said.value = outcome.kind === 'answer' ? '' : 'detail' in outcome ? outcome.detail : 'The service does not respond.'
-    if (outcome.kind === 'answer')
-      saveFile(`receipt-${id.slice(0, 8)}.json`, 'application/json', [JSON.stringify(outcome.value, null, 2)])
-  }
-  return (
-    <Part title="Receipt">
-      <div class="refund-choices">
-        <button type="button" class="button" onClick={() => void download()}>
-          <Icon name="download" /> Signed receipt
-        </button>
-      </div>
-      <p role="status" class="muted">
-        {said.value}
-      </p>
-    </Part>
   )
 }
 

@@ -1,7 +1,8 @@
 /** Refunding a payment: the confirmation, the order, and its state. */
 
 import { useSignal } from '@preact/signals'
-import { formatAmount } from '../../look/amounts.ts'
+import { formatAmount, formatRounded } from '../../look/amounts.ts'
+import { scaleDecimal } from '../../look/decimals.ts'
 import { pageLocale } from '../../look/locale.ts'
 import type { ProblemRecord } from '../data/answers.ts'
 import { type Outcome, post } from '../data/ask.ts'
@@ -24,7 +25,7 @@ export const refundWords: StateWords = {
   isRefund: true,
 }
 /** A payment that can be refunded. */
-export interface RefundSubject {
+export interface RefundSubject extends Partial<Pick<ProblemRecord, 'amount' | 'worth' | 'revenueToken'>> {
   readonly id?: string
   readonly payer?: string
   readonly tx?: string | undefined
@@ -67,6 +68,13 @@ export function RefundCell({ one, refund, onAsk }: RefundCellProps) {
   )
 }
 
+/** The value of the refund at the rate of the payment. Undefined for the currency of the reports, or without a rate. */
+function describeWorth({ refundable, amount = '', worth = '', revenueToken = '' }: RefundSubject): string | undefined {
+  if (!refundable || refundable.token === revenueToken) return undefined
+  const value = scaleDecimal(worth, refundable.amount, amount)
+  return value && `≈ ${formatRounded(value, pageLocale())} ${revenueToken}`
+}
+
 interface RefundDialogProps {
   readonly one: RefundSubject
   readonly canSend: boolean
@@ -78,11 +86,13 @@ export function RefundDialog({ one, canSend, onClose }: RefundDialogProps) {
   const { refundable, payer = '', tx } = one
   if (!refundable) return null
   const amount = `${formatAmount(refundable.amount, pageLocale())} ${refundable.token}`
+  const worth = describeWorth(one)
   return (
     <Dialog title="Refund" class="panel" onClose={() => onClose()}>
       <div class="ask">
         <p>
-          <b>{amount}</b> {refundable.reason === 'surplus' ? 'above the price ' : ''}
+          <b>{amount}</b> {worth && `(${worth} when paid) `}
+          {refundable.reason === 'surplus' ? 'above the price ' : ''}
           {canSend ? 'is refunded to the wallet that paid' : 'can be refunded to the wallet that paid'}, known here as{' '}
           <Name text={payer} />.
         </p>

@@ -1,5 +1,5 @@
 /** The common cells of tables: times, amounts, names, badges. */
-import { type Change, formatAmount, formatCount, formatRounded, shorten } from '../../look/amounts.ts'
+import { type Change, formatAmount, formatCount, formatRounded, formatShare, shorten } from '../../look/amounts.ts'
 import { compareDecimals } from '../../look/decimals.ts'
 import { pageLocale } from '../../look/locale.ts'
 import { formatExact, formatMoment, formatRelative } from '../../look/times.ts'
@@ -32,6 +32,17 @@ export function Amount({ amount, token }: { readonly amount: string; readonly to
 
 export function Count({ count }: { readonly count: number }) {
   return <>{formatCount(count, pageLocale())}</>
+}
+
+/** The share of requests for payment that were paid. */
+export function Conversion({ share }: { readonly share: number | undefined }) {
+  if (share !== undefined) return <>{formatShare(share, pageLocale())}</>
+  const why = 'no requests for payment'
+  return (
+    <span title={why}>
+      –<span class="unseen">, {why}</span>
+    </span>
+  )
 }
 
 /** The two ends of a long name, with the whole name as its tooltip. */

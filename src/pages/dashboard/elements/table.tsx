@@ -47,7 +47,7 @@ export function Table<Row>({ caption, columns, rows, rowKey, rowClass, class: na
           <tr>
             {columns.map((column, index) => (
               <th key={index} scope="col" class={column.class} aria-sort={column.sorting?.way}>
-                {column.sorting ? <SortButton {...column.sorting}>{column.name}</SortButton> : column.name}
+                {column.sorting ? <SortButton {...column.sorting} name={column.name} /> : column.name}
               </th>
             ))}
           </tr>
@@ -70,12 +70,17 @@ export function Table<Row>({ caption, columns, rows, rowKey, rowClass, class: na
 
 const arrows = { ascending: '↑', descending: '↓', none: '↕' } as const
 
-function SortButton({ way, turn, children }: Sorting & { readonly children: ComponentChildren }) {
+function SortButton({ way, turn, name }: Sorting & Pick<Column<never>, 'name'>) {
+  // The mark stays on the line of the last word.
+  const [, start = '', last] = (typeof name === 'string' && /^(.* )?(\S+)$/.exec(name)) || ['', '', name]
   return (
     <button type="button" class="sort" onClick={turn}>
-      {children}
-      <span class={way === 'none' ? 'sort-mark sort-none' : 'sort-mark'} aria-hidden="true">
-        {arrows[way]}
+      {start}
+      <span class="sort-end">
+        {last}
+        <span class={way === 'none' ? 'sort-mark sort-none' : 'sort-mark'} aria-hidden="true">
+          {arrows[way]}
+        </span>
       </span>
     </button>
   )

@@ -1,5 +1,5 @@
 /** One endpoint: its price, its revenue over time, the requests that were paid, refused or free, and its payments. */
-import { compareAmounts, formatCount, formatShare } from '../../look/amounts.ts'
+import { compareAmounts, formatCount } from '../../look/amounts.ts'
 import { pageLocale } from '../../look/locale.ts'
 import { formatPeriodBefore, type Period } from '../../look/periods.ts'
 import { UseBars } from '../charts/bars.tsx'
@@ -7,7 +7,7 @@ import { computeConversion, Tile } from '../charts/tiles.tsx'
 import type { EndpointPage, Offer } from '../data/answers.ts'
 import { formatAddress } from '../data/route.ts'
 import { Card } from '../elements/card.tsx'
-import { Trend } from '../elements/cells.tsx'
+import { Conversion, Trend } from '../elements/cells.tsx'
 import { Fact } from '../elements/fact.tsx'
 import { Link } from '../elements/link.tsx'
 import { PeriodBar } from '../elements/period.tsx'
@@ -61,7 +61,7 @@ function Totals({ summary, period }: { readonly summary: EndpointPage['summary']
     <SalesTiles summary={summary} period={period}>
       <Tile
         name="Conversion"
-        value={formatShare(computeConversion(usage.challenged, payments), locale)}
+        value={<Conversion share={computeConversion(usage.challenged, payments)} />}
         exact="Share of payment requests that were paid"
       >
         <span class="trend muted">of {formatCount(usage.challenged, locale)} requests for payment</span>

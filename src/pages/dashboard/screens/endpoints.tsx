@@ -8,7 +8,7 @@ import type { Analytics, Revenue, RevenueLine, UsageLine } from '../data/answers
 import { formatPath } from '../data/ask.ts'
 import { change, formatAddress, place } from '../data/route.ts'
 import { type Order, readOrder, sortRows, turnOrder, writeOrder } from '../data/sorting.ts'
-import { Count } from '../elements/cells.tsx'
+import { Conversion, Count } from '../elements/cells.tsx'
 import { CsvButton } from '../elements/export.tsx'
 import { Link } from '../elements/link.tsx'
 import { PeriodBar, usePeriod } from '../elements/period.tsx'
@@ -172,7 +172,7 @@ function EndpointsTable({ lines, token, order }: EndpointsTableProps) {
       name: 'Conversion',
       class: 'number wide',
       sorting: sort('conversion'),
-      cell: ({ conversion }) => formatShare(conversion, pageLocale()),
+      cell: ({ conversion }) => <Conversion share={conversion} />,
     },
     { name: 'Calls', class: 'number wide spare', sorting: sort('calls'), cell: ({ calls }) => <Count count={calls} /> },
     {
