@@ -302,6 +302,8 @@ describe('the frame', () => {
     await alert.locator('li').filter({ hasText: 'and 6 more' }).getByRole('link', { name: 'Show all' }).click()
     await page.getByRole('heading', { name: 'Problems' }).waitFor()
     expect(await alert.locator('li').count()).toBe(9)
+    const isBad = await alert.locator('li').evaluateAll((all) => all.map((one) => one.classList.contains('alert-bad')))
+    expect(isBad).toEqual([true, true, true, true, ...Array.from({ length: 5 }, () => false)])
     await alert
       .locator('li')
       .filter({ hasText: 'The payout wallet is low.' })

@@ -13,15 +13,17 @@ import { sentence } from './outgoing.tsx'
 
 interface Words {
   readonly title: string
+  /** Something cannot be sold now. */
+  readonly stopsSales?: boolean
   /** The screen that explains the alert, if it is not the service's. */
   readonly screen?: Screen
 }
 
 const words: Readonly<Record<AlertKind, Words>> = {
-  ledger_unavailable: { title: 'The ledger does not respond.' },
-  clock_wrong: { title: 'The clock of the server is wrong, so nothing is sold.' },
-  not_selling: { title: 'Some routes cannot sell now.' },
-  resource_unavailable: { title: 'A resource is down, so it is not sold.' },
+  ledger_unavailable: { title: 'The ledger does not respond.', stopsSales: true },
+  clock_wrong: { title: 'The clock of the server is wrong, so nothing is sold.', stopsSales: true },
+  not_selling: { title: 'Some routes cannot sell now.', stopsSales: true },
+  resource_unavailable: { title: 'A resource is down, so it is not sold.', stopsSales: true },
   token_withheld: { title: 'A token is not offered.' },
   payouts_paused: { title: 'Payouts are paused.', screen: 'rewards' },
   payouts_low: { title: 'The payout wallet is low.', screen: 'rewards' },
@@ -29,11 +31,16 @@ const words: Readonly<Record<AlertKind, Words>> = {
   not_converted: { title: 'No process converts the payments.', screen: 'settlement' },
 }
 
-/** The service lists the worst first. */
 const mostShown = 4
 
+function stopsSales({ kind }: { readonly kind: AlertKind }): boolean {
+  return words[kind]?.stopsSales ?? false
+}
+
 export function Alerts() {
-  const alerts = isGone.value ? [] : (status.value?.alerts ?? [])
+  const known = isGone.value ? [] : (status.value?.alerts ?? [])
+  // The service lists the worst first within both groups.
+  const alerts = [...known.filter(stopsSales), ...known.filter((one) => !stopsSales(one))]
   const gone = !isOnline.value
     ? 'You are offline. The figures may be outdated. They update when the connection is back.'
     : isGone.value
@@ -52,11 +59,12 @@ export function Alerts() {
             <span>{gone}</span>
           </li>
         )}
-        {shown.map(({ kind, detail }) => {
+        {shown.map((one) => {
+          const { kind, detail } = one
           const { title, screen = 'service' }: Words = words[kind] ?? { title: kind }
           const isShown = screen === place.value.screen
           return (
-            <li key={`${kind}${detail}`} class="alert">
+            <li key={`${kind}${detail}`} class={stopsSales(one) ? 'alert alert-bad' : 'alert'}>
               <Icon name="problems" />
               <span>
                 <b>{title}</b> <span class={isShown ? undefined : 'alert-detail'}>{sentence(detail)}</span>
