@@ -284,6 +284,25 @@ describe('the frame', () => {
     await bar.locator('summary .way-open .icon').waitFor()
   })
 
+  it('has choices on a phone that a finger can hit, and a link to the payer of a problem', async () => {
+    const device = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true, prepare: contractAnswers }
+    const { page } = await dashboard.visit('', device)
+    await page.locator('.plot').waitFor()
+    const heights = await page.locator('.choice label').evaluateAll((all) => all.map((one) => one.clientHeight))
+    expect(Math.min(...heights)).toBeGreaterThanOrEqual(40)
+    await page.setViewportSize({ width: 1440, height: 900 })
+    const funnel = page.getByRole('region', { name: 'From request to delivery' })
+    const rest = await funnel.evaluate((card) => {
+      const last = card.querySelector('li:last-child')?.getBoundingClientRect().bottom ?? 0
+      return card.getBoundingClientRect().bottom - last
+    })
+    expect(rest).toBeLessThan(60)
+    await goTo(page, '/problems')
+    const payer = page.locator('tbody tr').first().locator('td').nth(3).getByRole('link')
+    await payer.click()
+    await page.getByRole('heading', { name: '/api/weather' }).waitFor()
+  })
+
   it('starts with the link to the content for the keyboard', async () => {
     const { page } = await dashboard.visit('/payments')
     await page.locator('tbody tr').first().waitFor()

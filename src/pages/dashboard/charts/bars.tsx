@@ -28,7 +28,7 @@ export function FunnelBars({ funnel: { challenged, paid, delivered } }: { readon
     { name: 'Delivered', hint: 'of payments', count: delivered, of: paid },
   ]
   return (
-    <ol class="bars">
+    <ol class="bars bars-spread">
       {steps.map(({ name, hint, count, of }) => (
         <li key={name}>
           <span class="bars-name">{name}</span>

@@ -10,7 +10,7 @@ import { isUnderWay, type Refunds } from '../data/outgoing.ts'
 import { usePulse } from '../data/pulse.ts'
 import { changeAddress, formatAddress, place } from '../data/route.ts'
 import { findRefund, type Ordered, RefundCell, RefundDialog, RefundsCard } from '../dialogs/refund.tsx'
-import { EndpointLink, Moment, Name } from '../elements/cells.tsx'
+import { EndpointLink, Moment, PayerLink } from '../elements/cells.tsx'
 import { KindLinks } from '../elements/choice.tsx'
 import { CopyButton } from '../elements/copy.tsx'
 import { CsvButton } from '../elements/export.tsx'
@@ -236,7 +236,7 @@ function ProblemsTable({ records, isMixed, refunds }: ProblemsTableProps) {
       class: 'wide spare',
       cell: ({ payer = '', tx }) => (
         <>
-          <Name text={payer} />
+          <PayerLink payer={payer} />
           {tx !== undefined && <CopyButton text={tx} what="the transaction" />}
         </>
       ),
