@@ -258,6 +258,24 @@ describe('the service', () => {
 })
 
 describe('figures', () => {
+  it('without a base say so: a conversion without requests, and a change from almost nothing', async () => {
+    const prepare = async (page: Page) => {
+      await contractAnswers(page)
+      const { summary: whole, ...overview } = await readContract(page, '/api/analytics/overview')
+      const summary = whole as { readonly previous: object }
+      const funnel = { challenged: 0, paid: 4, delivered: 3 }
+      const previous = { ...summary.previous, totalRevenue: '0.01' }
+      await page.route('**/api/analytics/overview?*', (route) =>
+        route.fulfill({ json: { ...overview, summary: { ...summary, funnel, previous } } }),
+      )
+    }
+    const { page } = await dashboard.visit('', { prepare })
+    const tile = (name: string) => page.locator('.tile').filter({ hasText: name })
+    await tile('Conversion').locator('.tile-trend').getByText('no requests for payment').waitFor()
+    expect(await tile('Conversion').locator('.tile-value').textContent()).toMatch(/^–, no requests for payment/)
+    expect(await tile('Revenue').locator('.tile-trend').textContent()).toMatch(/^↑\u2009up by over 1,000% vs/)
+  })
+
   it.each(['', '/endpoints', '/payers'])('of a column have the same number of decimals (%s)', async (screen) => {
     const amounts = ['0.4', '0.135', '0.1', '0.031']
     const made = amounts.map((revenue, index) => ({ revenue, gross: revenue, refunded: index === 1 ? '0.02' : '0' }))
