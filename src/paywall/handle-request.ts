@@ -380,10 +380,12 @@ async function openForPage(
 
 /**
  * Whether a person who comes back gets the page, which shows the JSON in readable form. A link of the page itself, and a
- * browser that does not tell its way, get the resource.
+ * browser that does not tell its way, get the resource. Only that link sends the page's address.
  */
 function isShownOnPage({ types, route }: ServedRoute, incoming: Incoming): boolean {
   const site = incoming.header('sec-fetch-site')
-  if (site === undefined || site === 'same-origin' || route.whyClosed() !== undefined) return false
+  if (site === undefined || route.whyClosed() !== undefined) return false
+  // A proxy can have taken the beginning of the path away.
+  if (site === 'same-origin' && incoming.header('referer')?.endsWith(incoming.target)) return false
   return types.isJson(incoming.target) === true
 }

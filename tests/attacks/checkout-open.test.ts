@@ -125,7 +125,12 @@ describe('a person who comes back', () => {
       const { standing, isReadable, requestId: shown } = (await visitor.go('/json?again', coming(site))).facts()
       expect([standing.state, isReadable, shown]).toEqual(['paid', true, requestId])
     }
-    expect((await visitor.go('/json?again', coming('same-origin'))).text).toBe('{"a":"</script>"}')
+    // A reload of a page that a link of the same host opened.
+    const other = { ...coming('same-origin'), Referer: `${url}/shop` }
+    for (const headers of [coming('same-origin'), other])
+      expect((await visitor.go('/json?again', headers)).facts().standing.state).toBe('paid')
+    const own = { ...coming('same-origin'), Referer: `${url}/json?again` }
+    expect((await visitor.go('/json?again', own)).text).toBe('{"a":"</script>"}')
   })
 
   it('finds any other resource at once, and the page does not offer to show it', async () => {

@@ -53,12 +53,33 @@ describe('on a wide screen', () => {
     expect((item?.x ?? 0) + (item?.width ?? 0)).toBeLessThanOrEqual(payment?.x ?? 0)
   })
 
+  it.each(['when it opens', 'later'])('reports beside the payment a transfer that was too small: %s', async (when) => {
+    await open({ tokens, ...(when !== 'later' && { standing: shortfall }) }, wide)
+    await page.locator('#wallets button').waitFor()
+    const before = await page.locator('#pay').boundingBox()
+    fixture.standing = shortfall
+    await hurry(page)
+    await expect.poll(() => heading(page)).toBe('The amount is too low')
+    expect(await page.locator('#pay').boundingBox()).toEqual(before)
+    const notice = await page.locator('.notice').boundingBox()
+    expect((notice?.x ?? 0) + (notice?.width ?? 0)).toBeLessThanOrEqual(before?.x ?? 0)
+    expect(await bottomOf('.notice')).toBeLessThanOrEqual(900)
+  })
+
   it('shows the receipt of an earlier purchase beside the payment, which stays where it is', async () => {
     await open({ tokens, bought: requestId, isAgain: true }, wide)
     await page.getByRole('region', { name: 'Receipt' }).waitFor()
     expect(await bottomOf('#qr')).toBeLessThanOrEqual(900)
     expect(await shift()).toBeLessThan(0.05)
   })
+})
+
+it('on a phone a page that opens with a notice has it above the ways to pay', async () => {
+  await open({ tokens, isAgain: true }, { viewport: { width: 390, height: 844 } })
+  await page.locator('#wallets button').waitFor()
+  const [notice, pay] = await Promise.all(['.notice', '#pay'].map((part) => page.locator(part).boundingBox()))
+  expect((notice?.y ?? 0) + (notice?.height ?? 0)).toBeLessThanOrEqual(pay?.y ?? 0)
+  expect(await shift()).toBeLessThan(0.05)
 })
 
 it('on a phone the receipt of an earlier purchase is below the payment', async () => {

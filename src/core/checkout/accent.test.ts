@@ -19,9 +19,12 @@ describe('the accent of a seller', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 0xffffff }), (value) => {
         const { light, dark } = deriveAccent(`#${value.toString(16).padStart(6, '0')}`)
-        for (const [index, { accent, text, soft }] of [light, dark].entries())
-          for (const other of [ground[index] ?? '', surface[index] ?? '', text, soft])
-            expect(contrast(accent, other)).toBeGreaterThanOrEqual(4.5)
+        for (const [index, { accent, soft, fill, fillText }] of [light, dark].entries()) {
+          const grounds = [ground[index] ?? '', surface[index] ?? '']
+          for (const other of [...grounds, soft]) expect(contrast(accent, other)).toBeGreaterThanOrEqual(4.5)
+          for (const other of grounds) expect(contrast(fill, other)).toBeGreaterThanOrEqual(1.3)
+          expect(contrast(fill, fillText)).toBeGreaterThanOrEqual(4.5)
+        }
       }),
     )
   })
@@ -33,6 +36,16 @@ describe('the accent of a seller', () => {
     ['#000000', 'light', '#000000'],
   ] as const)('%s stays as it is in the %s theme', (colour, theme, accent) => {
     expect(deriveAccent(colour)[theme].accent).toBe(accent)
+  })
+
+  it.each([
+    ['#f5d90a', 'light', '#f5d90a', '#000000'],
+    ['#f5d90a', 'dark', '#f5d90a', '#000000'],
+    ['#4f3cc9', 'light', '#4f3cc9', '#ffffff'],
+    ['#ffffff', 'light', '#d9d9d9', '#000000'],
+    ['#000000', 'dark', '#333333', '#ffffff'],
+  ] as const)('%s fills a button in the %s theme as %s, with text in %s', (colour, theme, fill, fillText) => {
+    expect(deriveAccent(colour)[theme]).toMatchObject({ fill, fillText })
   })
 
   it('contrast is the ratio of WCAG', () => {

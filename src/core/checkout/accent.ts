@@ -1,14 +1,16 @@
 /**
- * Derives the accent colours of the pages from the seller's colour. Any colour stays readable: it becomes darker in the
- * light theme and lighter in the dark theme until its contrast suffices.
+ * Derives the accent colours of the pages from the seller's colour. Any colour stays readable: as text it becomes darker in
+ * the light theme and lighter in the dark theme until its contrast suffices. A button keeps the colour, with black or white
+ * text, unless it would not stand out from the page.
  */
 type Rgb = readonly [red: number, green: number, blue: number]
 
-/** One theme's accent, the text on it, and a soft background for text in the accent. */
+/** One theme's accent, which is the colour of text, a soft background for such text, and a button with its text. */
 export interface AccentTheme {
   readonly accent: string
-  readonly text: string
   readonly soft: string
+  readonly fill: string
+  readonly fillText: string
 }
 
 export interface Accent {
@@ -19,7 +21,6 @@ export interface Accent {
 interface Theme {
   /** The backgrounds on which the accent is text. They are those of `tokens.css`, and a test compares them. */
   readonly grounds: readonly string[]
-  readonly text: string
   /** The accent moves towards this colour. */
   readonly towards: string
   /** The part of the accent in the soft background. */
@@ -27,10 +28,12 @@ interface Theme {
 }
 
 const themes: Readonly<Record<keyof Accent, Theme>> = {
-  light: { grounds: ['#f6f7f9', '#ffffff'], text: '#ffffff', towards: '#000000', softness: 0.1 },
-  dark: { grounds: ['#0e1016', '#171a22'], text: '#14121f', towards: '#ffffff', softness: 0.18 },
+  light: { grounds: ['#f6f7f9', '#ffffff'], towards: '#000000', softness: 0.1 },
+  dark: { grounds: ['#0e1016', '#171a22'], towards: '#ffffff', softness: 0.18 },
 }
 const leastContrast = 4.5
+/** Of a button with the page. */
+const leastDifference = 1.3
 const steps = 40
 
 export const colourPattern = /^#[0-9a-f]{6}$/i
@@ -41,14 +44,15 @@ export function deriveAccent(colour: string): Accent {
 }
 
 function deriveTheme(colour: string, theme: Theme): AccentTheme {
-  const { grounds, text, towards, softness } = theme
-  for (let step = 0; step < steps; step += 1) {
-    const accent = mix(colour, towards, step / steps)
-    const soft = mix(grounds.at(-1) ?? text, accent, softness)
-    if ([...grounds, soft, text].every((other) => contrast(accent, other) >= leastContrast))
-      return { accent, text, soft }
-  }
-  return { accent: towards, text, soft: mix(grounds.at(-1) ?? text, towards, softness) }
+  const { grounds, towards, softness } = theme
+  const softOf = (accent: string) => mix(grounds.at(-1) ?? towards, accent, softness)
+  const isFar = (one: string, others: readonly string[], least: number) =>
+    others.every((other) => contrast(one, other) >= least)
+  const shades = Array.from({ length: steps + 1 }, (_, step) => mix(colour, towards, step / steps))
+  const accent = shades.find((shade) => isFar(shade, [...grounds, softOf(shade)], leastContrast)) ?? towards
+  const fill = shades.find((shade) => isFar(shade, grounds, leastDifference)) ?? towards
+  const fillText = contrast(fill, '#ffffff') >= leastContrast ? '#ffffff' : '#000000'
+  return { accent, soft: softOf(accent), fill, fillText }
 }
 
 /** The ratio of WCAG 2, from 1 to 21. */

@@ -47,5 +47,5 @@ async function read(requestId: string): Promise<string | undefined> {
 
 /** Lets the browser open the resource, as a link of this page does. */
 export function openElsewhere(): void {
-  make('a', { href: '' }).click()
+  make('a', { href: '', referrerPolicy: 'same-origin' }).click()
 }

@@ -38,6 +38,7 @@ export function renderCheckout(facts: CheckoutFacts, parts: CheckoutParts): stri
   const texts = language.texts.page
   const first = facts.tokens[0]
   const price = first ? formatPrice(first, facts) : ''
+  const told = notice(facts)
   const scriptless = `#tokens,#wallets,#code p{display:none}${isHeldBack(facts, parts) ? '#pay.held{visibility:visible}' : ''}`
   return renderDocument({
     ...{ nonce, script, style, seller, language },
@@ -50,8 +51,8 @@ ${renderSeller(seller, facts.host, home)}
 <p id="price"${(first?.amount.length ?? 0) > longPrice ? ' class="long"' : ''}><b>${escapeHtml(formatDecimal(first?.amount ?? '', facts.locale))}</b> <span>${escapeHtml(first?.token ?? '')}</span> <small id="worth">${escapeHtml(first ? formatWorth(first, facts) : '')}</small></p>
 <p class="terms">${place(texts.buys, 'quantity', `<bdi>${escapeHtml(facts.buys)}</bdi>`)}<span id="time"${isPayable(facts.standing) ? '' : ' hidden'}>${place(texts.validUntil, 'time', until(facts))}</span></p>
 </header>
+<div id="notice"${isPayable(facts.standing) && told !== '' ? ' class="top"' : ''} role="status" tabindex="-1">${told}</div>
 <div class="work${isFinal(facts) ? ' final' : ''}">
-<div id="notice" role="status" tabindex="-1">${notice(facts)}</div>
 <p id="said" role="status" class="unseen"></p>
 <section id="pay"${isPayable(facts.standing) ? (isHeldBack(facts, parts) ? ' class="held"' : '') : ' hidden'}>
 ${choice(facts, texts)}<div id="wallets"></div>
@@ -93,7 +94,10 @@ function notice(facts: CheckoutFacts): string {
   const href = escapeHtml(told.href ?? '')
   const style = told.isQuiet ? '' : ' class="button"'
   const apart = told.isApart ? ' target="_blank" rel="noopener"' : ''
-  const action = told.action === undefined ? '' : `<a${style} href="${href}"${apart}>${escapeHtml(told.action)}</a>`
+  // Tells the service that this page sends the person.
+  const sender = told.opens ? ' referrerpolicy="same-origin"' : ''
+  const action =
+    told.action === undefined ? '' : `<a${style} href="${href}"${apart}${sender}>${escapeHtml(told.action)}</a>`
   return `<div class="notice ${told.tone}"><h2>${escapeHtml(told.title)}</h2><p>${escapeHtml(told.text)}</p>${tx}${action}</div>`
 }
 

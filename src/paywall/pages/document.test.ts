@@ -37,7 +37,7 @@ describe('the seller on a page', () => {
 
   it('gives the page its colour, with enough contrast, by computed values only', () => {
     expect(render(seller)).toMatch(
-      /<style nonce="n">p{}(:root{(?:--[a-z-]+:#[0-9a-f]{6};?){3}})@media \(prefers-color-scheme:dark\){(?!\1):root{(?:--[a-z-]+:#[0-9a-f]{6};?){3}}}</,
+      /<style nonce="n">p{}(:root{(?:--[a-z-]+:#[0-9a-f]{6};?){4}})@media \(prefers-color-scheme:dark\){(?!\1):root{(?:--[a-z-]+:#[0-9a-f]{6};?){4}}}</,
     )
     expect(render(undefined)).toContain('<style nonce="n">p{}</style>')
   })

@@ -97,8 +97,8 @@ export function renderLink(href: string, name: string): string {
 function accentStyle(seller: Seller | undefined): string {
   if (seller?.colour === undefined) return ''
   const { light, dark } = deriveAccent(seller.colour)
-  const write = ({ accent, text, soft }: typeof light): string =>
-    `:root{--accent:${accent};--accent-text:${text};--accent-soft:${soft}}`
+  const write = ({ accent, soft, fill, fillText }: typeof light): string =>
+    `:root{--accent:${accent};--accent-soft:${soft};--fill:${fill};--fill-text:${fillText}}`
   return `${write(light)}@media (prefers-color-scheme:dark){${write(dark)}}`
 }
 

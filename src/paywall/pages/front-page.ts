@@ -66,6 +66,8 @@ function renderItems(items: readonly FrontItem[], texts: PageTexts): string {
 function renderItem(item: FrontItem, texts: PageTexts): string {
   const { name, method, path, price, token, others, buys, isPaused } = item
   const shown = escapeHtml(clip(name))
+  // Browsers use GET.
+  const address = method === 'GET' ? path : `${method} ${path}`
   const tokens = others.join(', ')
   const also = tokens === '' ? '' : ` &#xb7; ${escapeHtml(fill(texts.alsoIn, { tokens }))}`
   const amount =
@@ -74,7 +76,7 @@ function renderItem(item: FrontItem, texts: PageTexts): string {
       : `<p class="price"><b>${escapeHtml(price)}</b> ${escapeHtml(token)}</p>`
   const reason = isPaused ? `<p class="hint warn">${escapeHtml(texts.unavailable)}</p>` : ''
   return `<li><div><h2><bdi>${shown}</bdi></h2>
-${name === path && method === 'GET' ? '' : `<p class="hint"><code>${escapeHtml(`${method} ${clip(path)}`)}</code></p>\n`}<p class="hint">${escapeHtml(fill(texts.buys, { quantity: buys }))}${also}</p>${reason}</div>
+${address === name ? '' : `<p class="hint"><code>${escapeHtml(clip(address))}</code></p>\n`}<p class="hint">${escapeHtml(fill(texts.buys, { quantity: buys }))}${also}</p>${reason}</div>
 <div class="buy">${amount}${renderButton(item, texts)}</div></li>
 `
 }
