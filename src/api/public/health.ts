@@ -68,10 +68,9 @@ async function findFaults(service: Runtime): Promise<Findings> {
   const selling = await within(patienceMs, service.catalog.readiness(), () => [notKnown])
   const { offered, withheld, isPaused = false } = joinReports(selling)
   const clock = service.clockCheck.why()
-  const unsold = selling.flatMap(({ ready, isPaused: isOut, why = 'no route can sell' }) =>
-    ready || isOut || clock !== undefined ? [] : [{ code: 'not_selling', reason: why }],
-  )
-  const paused = findPaused(service.catalog.entries(), selling)
+  const reportsOf = listByReason(service.catalog.entries(), selling)
+  const unsold = clock === undefined ? reportsOf('not_selling', ({ ready, isPaused: isOut }) => !ready && !isOut) : []
+  const paused = reportsOf('resource_unavailable', ({ isPaused: isOut = false }) => isOut)
   const peeking = service.ledger.peek(new Uint8Array(signatureBytes)).then(
     () => undefined,
     (error: unknown) => (error instanceof Error ? error.message : String(error)),
@@ -85,15 +84,20 @@ async function findFaults(service: Runtime): Promise<Findings> {
   return { faults, paused, isPaused, offered, withheld }
 }
 
-/** One finding for each reason, because an upstream may have many routes. */
-function findPaused(entries: readonly CatalogEntry[], reports: readonly ReadinessReport[]): readonly Finding[] {
-  const routes = new Map<string, readonly string[]>()
-  for (const [index, { isPaused, why = '' }] of reports.entries()) {
-    const { methods = [], path } = entries[index] ?? {}
-    const name = path === undefined ? [] : [`${methods.join(', ')} ${path}`]
-    if (isPaused) routes.set(why, [...(routes.get(why) ?? []), ...name])
+/** One finding for each reason, because many routes may have the same. */
+function listByReason(entries: readonly CatalogEntry[], reports: readonly ReadinessReport[]) {
+  // There is only one report if no route answered in time.
+  const named = entries.length === reports.length ? entries : []
+  return (code: string, isMeant: (report: ReadinessReport) => boolean): readonly Finding[] => {
+    const routes = new Map<string, readonly string[]>()
+    for (const [index, report] of reports.entries()) {
+      const { why = 'no route can sell' } = report
+      const { methods = [], path } = named[index] ?? {}
+      const name = path === undefined ? [] : [`${methods.join(', ')} ${path}`]
+      if (isMeant(report)) routes.set(why, [...(routes.get(why) ?? []), ...name])
+    }
+    return [...routes].map(([reason, names]) => ({ code, reason, routes: names }))
   }
-  return [...routes].map(([reason, names]) => ({ code: 'resource_unavailable', reason, routes: names }))
 }
 
 /**
