@@ -34,6 +34,10 @@ async function open(facts: Partial<CheckoutFacts>, view: View, slowness = 1): Pr
   page = tab.page
   await watchShifts(page, slowness)
   await installWallet(page, {})
+  await page.route('**/forecast', async (route) => {
+    const isOpening = /^open/.test(route.request().headers()['payment-checkout'] ?? '')
+    await (isOpening ? route.fulfill({ contentType: 'application/json', body: '{"sun":1}' }) : route.continue())
+  })
   await page.goto(fixture.url)
 }
 
@@ -141,6 +145,13 @@ describe('nothing moves', () => {
       expect(await shift()).toBeLessThan(0.05)
     },
   )
+
+  it.each(cells([1440, 768, 390], 3))('at %i pixels, if the page opens with the purchase', async (width) => {
+    await open({ tokens, isReadable: true, standing: { state: 'paid', tx } }, { viewport: { width, height: 900 } }, 4)
+    await page.locator('#resource pre').waitFor()
+    await page.getByRole('region', { name: 'Receipt' }).waitFor()
+    expect(await shift()).toBeLessThan(0.05)
+  })
 
   const news: readonly (readonly [number, string, Partial<CheckoutFixture>])[] = [1440, 768, 390].flatMap(
     (width) =>

@@ -236,7 +236,7 @@ describe('the bought resource', () => {
     })
     await open({ isReadable: true, standing: { state: 'paid', tx } })
     await expect.poll(() => page.locator('#resource pre').textContent()).toBe('[\n  1\n]')
-    expect(await page.getByRole('region', { name: 'Receipt' }).isVisible()).toBe(true)
+    await page.getByRole('region', { name: 'Receipt' }).waitFor()
   })
 
   it('is elsewhere when a program asked: people are told to go back', async () => {

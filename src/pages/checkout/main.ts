@@ -83,15 +83,19 @@ async function start(work: (screen: PaymentScreen) => Promise<void>): Promise<vo
 
 function learn(standing: CheckoutState): void {
   change({ standing, isDown: false, isKept: true, objection: undefined })
-  if (standing.state === 'paid') void finish(standing.tx)
+  if (standing.state === 'paid') void finish(standing.tx, false)
 }
 
-/** One tab shows the receipt and the link to the resource. The other tabs offer nothing. */
-async function finish(tx: string): Promise<void> {
+/**
+ * One tab shows the receipt and the link to the resource, or the resource itself. The other tabs offer nothing. The
+ * receipt can be below the resource, so it comes after it.
+ */
+async function finish(tx: string, opens: boolean): Promise<void> {
   if (facts.after === 'return' || page.last) return
   change({ last: words.paid })
   if (!(await tabs.mayOpen(tx))) return change({ last: openedElsewhere(tx, texts) })
   change({ last: undefined })
+  if (opens) await openHere(false)
   change({ hasReceipt: await showReceipt(facts, requestId) })
 }
 
@@ -143,7 +147,7 @@ watchWallets(facts, (found) => {
 change({})
 if (facts.bought !== undefined) void showReceipt(facts, facts.bought)
 // A visit after the payment: the person came for the purchase.
-if (facts.standing.state === 'paid' && facts.isReadable) void finish(facts.standing.tx).then(() => openHere(false))
+if (facts.standing.state === 'paid' && facts.isReadable) void finish(facts.standing.tx, true)
 const hurry = isEnded(page) ? () => {} : keepAsking(listen)
 if (!facts.isKept) hurry()
 startCountdown(facts, () => {

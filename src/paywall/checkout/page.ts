@@ -39,6 +39,8 @@ export function renderCheckout(facts: CheckoutFacts, parts: CheckoutParts): stri
   const first = facts.tokens[0]
   const price = first ? formatPrice(first, facts) : ''
   const told = notice(facts)
+  // The purchase takes the place of the ways to pay.
+  const opensAtOnce = facts.standing.state === 'paid' && facts.isReadable
   const scriptless = `#tokens,#wallets,#code p{display:none}${isHeldBack(facts, parts) ? '#pay.held{visibility:visible}' : ''}`
   return renderDocument({
     ...{ nonce, script, style, seller, language },
@@ -51,7 +53,7 @@ ${renderSeller(seller, facts.host, home)}
 <p id="price"${(first?.amount.length ?? 0) > longPrice ? ' class="long"' : ''}><b>${escapeHtml(formatDecimal(first?.amount ?? '', facts.locale))}</b> <span>${escapeHtml(first?.token ?? '')}</span> <small id="worth">${escapeHtml(first ? formatWorth(first, facts) : '')}</small></p>
 <p class="terms">${place(texts.buys, 'quantity', `<bdi>${escapeHtml(facts.buys)}</bdi>`)}<span id="time"${isPayable(facts.standing) ? '' : ' hidden'}>${place(texts.validUntil, 'time', until(facts))}</span></p>
 </header>
-<div id="notice"${isPayable(facts.standing) && told !== '' ? ' class="top"' : ''} role="status" tabindex="-1">${told}</div>
+<div id="notice"${told !== '' && (isPayable(facts.standing) || opensAtOnce) ? ' class="top"' : ''} role="status" tabindex="-1">${told}</div>
 <div class="work${isFinal(facts) ? ' final' : ''}">
 <p id="said" role="status" class="unseen"></p>
 <section id="pay"${isPayable(facts.standing) ? (isHeldBack(facts, parts) ? ' class="held"' : '') : ' hidden'}>

@@ -4,7 +4,7 @@ import { useSignal } from '@preact/signals'
 import { formatAmount, formatRounded } from '../../look/amounts.ts'
 import { scaleDecimal } from '../../look/decimals.ts'
 import { pageLocale } from '../../look/locale.ts'
-import type { ProblemRecord } from '../data/answers.ts'
+import type { FeedRecord, ProblemRecord } from '../data/answers.ts'
 import { type Outcome, post } from '../data/ask.ts'
 import type { Refund, Refunds } from '../data/outgoing.ts'
 import { formatAddress } from '../data/route.ts'
@@ -25,7 +25,7 @@ export const refundWords: StateWords = {
   isRefund: true,
 }
 /** A payment that can be refunded. */
-export interface RefundSubject extends Partial<Pick<ProblemRecord, 'amount' | 'worth' | 'revenueToken'>> {
+export interface RefundSubject extends Partial<Pick<FeedRecord, 'amount' | 'worth' | 'revenueToken' | 'delivery'>> {
   readonly id?: string
   readonly payer?: string
   readonly tx?: string | undefined
@@ -87,6 +87,7 @@ export function RefundDialog({ one, canSend, onClose }: RefundDialogProps) {
   if (!refundable) return null
   const amount = `${formatAmount(refundable.amount, pageLocale())} ${refundable.token}`
   const worth = describeWorth(one)
+  const isWhole = one.delivery === 'all'
   return (
     <Dialog title="Refund" class="panel" onClose={() => onClose()}>
       <div class="ask">
@@ -109,8 +110,8 @@ export function RefundDialog({ one, canSend, onClose }: RefundDialogProps) {
         {['undelivered', 'unclaimed'].includes(refundable.reason) && <p>The payment grants no access after that.</p>}
         {refundable.reason === 'delivered' && (
           <p>
-            <b>The payment was delivered, at least in part.</b> You bear the cost: the shares of partners, developers
-            and the payer stay. The rest of the purchase then grants no access.
+            <b>The payment was delivered{isWhole ? '' : ', at least in part'}.</b> You bear the cost: shares that were
+            credited for it stay.{!isWhole && ' The rest of the purchase then grants no access.'}
           </p>
         )}
         {canSend ? <Order one={one} amount={amount} onClose={onClose} /> : <ByHand one={one} />}

@@ -207,7 +207,7 @@ interface TrendProps {
 }
 
 export function Trend({ change, than, isCost = false }: TrendProps) {
-  if (change.kind === 'none') return <span class="trend muted">–</span>
+  if (change.kind === 'none') return <span class="trend muted">nothing to compare with</span>
   if (change.kind === 'new')
     return (
       <span class="trend" title={`Nothing in the ${than}`}>
