@@ -47,10 +47,13 @@ export function show(
   const isLosing = place.contains(document.activeElement) || (!isOffered && pay.contains(document.activeElement))
   heading = notice?.title
   setTitle(title)
+  const before = pay.getBoundingClientRect().top
   place.replaceChildren(...(notice ? [draw(notice, texts, onOpen)] : []))
   pay.hidden = !isOffered && !isHeldBack
   pay.classList.toggle('held', isHeldBack)
   find('time').hidden = pay.hidden
+  // The ways to pay stay where they are on the screen.
+  if (isOffered && before !== 0) scrollBy({ top: pay.getBoundingClientRect().top - before, behavior: 'instant' })
   if (isLosing) place.focus()
 }
 

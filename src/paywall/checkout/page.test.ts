@@ -206,12 +206,12 @@ describe('the checkout document', () => {
     expect(decodeURIComponent(decode(icon)).replaceAll("'", '"')).toBe(mark)
   })
 
-  it('weighs at most 15.7 KB with everything in it, as it goes over the wire', () => {
+  it('weighs at most 15.8 KB with everything in it, as it goes over the wire', () => {
     const html = render({}, builtParts())
     expect(factsOf().requestId).toHaveLength(84)
     const bytes = gzipSync(html, { level: 9 }).length
     process.stdout.write(`checkout page: ${(bytes / 1000).toFixed(1)} kB gzip\n`)
     expect(builtParts().script.length).toBeGreaterThan(5_000)
-    expect(bytes).toBeLessThanOrEqual(15_750)
+    expect(bytes).toBeLessThanOrEqual(15_800)
   })
 })
