@@ -1,7 +1,7 @@
 /** Outages of a SQLite ledger: nothing is half done, nothing is acknowledged that is not kept, and they pass. */
 import { renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { DatabaseSync } from '@photostructure/sqlite'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { PaymentRecord } from '../../src/core/ports/ledger.ts'
 import { LedgerUnavailable } from '../../src/core/ports/ledger.ts'
 import { inspectLedger } from '../../src/ledger/inspect.ts'
@@ -77,6 +77,25 @@ describe('an outage', () => {
     act(path)
     await expect(ledger.take(takeOf(after))).rejects.toThrow(LedgerUnavailable)
     await expect(ledger.peek(before.tx)).rejects.toThrow(/no longer exists/)
+  })
+
+  it('of a file that was moved away is noticed by readers, of which those of one moment share a check', async () => {
+    const path = newPath()
+    const ledger = await open(path)
+    const payment = createPayment()
+    granted(await ledger.take(takeOf(payment)))
+    const moment = performance.now()
+    const now = vi.spyOn(performance, 'now').mockReturnValue(moment)
+    onTestFinished(() => now.mockRestore())
+    renameSync(path, `${path}.away`)
+    now.mockReturnValue(moment + 50)
+    await expect(ledger.peek(payment.tx)).rejects.toThrow(/no longer exists/)
+    renameSync(`${path}.away`, path)
+    expect(await ledger.peek(payment.tx)).toBeDefined()
+    renameSync(path, `${path}.away`)
+    expect(await ledger.peek(payment.tx)).toBeDefined()
+    await expect(ledger.take(takeOf(createPayment()))).rejects.toThrow(/no longer exists/)
+    await expect(ledger.peek(payment.tx)).rejects.toThrow(/no longer exists/)
   })
 
   it('is none where the file is behind a link', async () => {

@@ -26,6 +26,9 @@ export interface SqliteFile {
   close(): Promise<void>
 }
 
+/** Reads within this time share one check that the file is in its place. Each commit makes its own. */
+const checkedMs = 20
+
 const unwritable: readonly (number | undefined)[] = [3, 8, 14]
 const notDatabase: readonly (number | undefined)[] = [11, 26]
 
@@ -103,7 +106,13 @@ function useDatabase({ db, path, isInMemory, busyTimeoutMs, checkInPlace }: Data
   const checkOpen = () => {
     if (closed) throw new LedgerUnavailable(`The ledger ${path} is closed.`)
   }
-  const writer = createWriter({ db, busyTimeoutMs, enter: prepareRollups(db), check: checkInPlace })
+  let checkedAt = Number.NEGATIVE_INFINITY
+  const check = () => {
+    checkedAt = Number.NEGATIVE_INFINITY
+    checkInPlace()
+    checkedAt = performance.now()
+  }
+  const writer = createWriter({ db, busyTimeoutMs, enter: prepareRollups(db), check })
   const explained = <T>(answer: Promise<T>): Promise<T> =>
     answer.catch((error) => {
       throw explain(path, error)
@@ -124,7 +133,7 @@ function useDatabase({ db, path, isInMemory, busyTimeoutMs, checkInPlace }: Data
       checkOpen()
       const look = () => {
         const result = work()
-        checkInPlace()
+        if (performance.now() - checkedAt >= checkedMs) check()
         return result
       }
       return explained(patiently(look, busyTimeoutMs))
