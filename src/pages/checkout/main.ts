@@ -24,7 +24,6 @@ const tabs = joinTabs(requestId)
 let page: PageState = { standing: facts.standing, isDown: false, isKept: facts.isKept, isOver: false }
 let wallets: readonly BrowserWallet[] = []
 let isChoosing = false
-let isOpening = false
 let failures = 0
 
 function change(part: Partial<PageState>): void {
@@ -101,12 +100,17 @@ async function finish(tx: string, opens: boolean): Promise<void> {
 
 /** Shows the purchase in the page if it is JSON. Otherwise the browser opens it, if the person asked for that. */
 async function openHere(isAsked: boolean): Promise<void> {
-  if (isOpening || page.isOpened) return
-  isOpening = true
-  const isShown = await showResource(requestId, texts)
-  isOpening = false
-  if (isShown) change({ isOpened: true })
-  else if (isAsked) openElsewhere()
+  if (page.isOpening || page.isOpened) return
+  const [resource, receipt] = [find('resource'), find('receipt')]
+  // The parts take their places with the click. The receipt comes after the purchase, so the answer moves nothing.
+  resource.hidden = false
+  receipt.hidden = true
+  change({ isOpening: true })
+  const isOpened = await showResource(resource, requestId, texts)
+  resource.hidden = !isOpened
+  receipt.hidden = !page.hasReceipt
+  change({ isOpening: false, isOpened })
+  if (!isOpened && isAsked) openElsewhere()
 }
 
 async function listen(): Promise<Heard> {

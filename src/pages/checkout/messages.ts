@@ -55,6 +55,8 @@ export function createMessages({ texts, locale, network }: Wording & Pick<Checko
     down: notice('warn', texts.downTitle, texts.downText),
     outdated: (detail: string) => notice('warn', texts.outdatedTitle, '{why}', { why: sentence(detail) }, texts.reload),
     unkept: (detail: string) => notice('warn', texts.unkeptTitle, '{why}', { why: sentence(detail) }, texts.reload),
+    /** As high as the next one. */
+    opening: notice('busy', texts.opening, texts.thanks),
     paid: notice('good', texts.paidTitle, texts.thanks),
   } as const
 }

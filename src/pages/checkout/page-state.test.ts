@@ -49,6 +49,12 @@ describe('the shown state', () => {
     expect(told({ standing: confirming, isOver: true })?.text).toBe(words.confirmingOver.text)
   })
 
+  it('that the purchase is being opened, and then only the thanks', () => {
+    const standing: CheckoutState = { state: 'paid', tx: 'seen' }
+    expect(told({ standing, isOpening: true })).toBe(words.opening)
+    expect(told({ standing, isOpened: true, hasReceipt: true })).toEqual(words.paid)
+  })
+
   it('that it has not arrived, once it can no longer land', () => {
     expect(told({ sent }, 90_000)).toMatchObject({ title: words.confirming.title })
     expect(told({ sent }, 90_001)).toBe(words.missing)

@@ -17,6 +17,8 @@ export interface PageState {
   readonly objection?: Notice | undefined
   /** Whether the receipt is shown, which names the transaction. Undefined until it is known. */
   readonly hasReceipt?: boolean
+  /** The purchase is asked for, to be shown in the page. */
+  readonly isOpening?: boolean
   /** The page shows the purchase itself. */
   readonly isOpened?: boolean
   /** The quote has expired, by the page's clock. */
@@ -54,10 +56,11 @@ export function tell(page: PageState, facts: CheckoutFacts, words: Messages, at:
 }
 
 function paid(
-  { standing, hasReceipt, isOpened }: PageState,
+  { standing, hasReceipt, isOpening, isOpened }: PageState,
   facts: CheckoutFacts,
   words: Messages,
 ): Notice | undefined {
+  if (isOpening) return words.opening
   const notice = isOpened ? words.paid : describeState(standing, facts)
   if (!notice || facts.after === 'return' || hasReceipt === false) return notice
   const { tx: _, ...rest } = notice

@@ -3,14 +3,14 @@ import type { CheckoutTexts } from '../../core/checkout/languages/en.ts'
 import { checkoutHeader, formatOrder } from '../../core/checkout/messages.ts'
 import { isJsonType } from '../../core/http/http.ts'
 import { indentJson } from '../look/json-text.ts'
-import { copyButton, find, make } from './screen.ts'
+import { copyButton, make } from './screen.ts'
 
 /** As a browser sends it for a visit, so the handler chooses the same format. */
 const accept = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
 const patienceMs = 60_000
 
 /** Returns whether it is shown. If not, nothing was used up, unless the connection broke. */
-export async function showResource(requestId: string, texts: CheckoutTexts): Promise<boolean> {
+export async function showResource(place: HTMLElement, requestId: string, texts: CheckoutTexts): Promise<boolean> {
   const text = await read(requestId)
   const shown = text === undefined ? undefined : indentJson(text)
   if (text === undefined || shown === undefined) return false
@@ -25,9 +25,7 @@ export async function showResource(requestId: string, texts: CheckoutTexts): Pro
     raw,
     copyButton(code, texts.purchase, texts),
   )
-  const place = find('resource')
   place.replaceChildren(head, make('pre', { tabIndex: 0 }, code))
-  place.hidden = false
   return true
 }
 
