@@ -224,7 +224,7 @@ describe('a payment from a phone', () => {
     expect([shown.status, shown.text]).toEqual([200, 'the secret'])
     const again = (await visitor.go()).facts()
     expect(again.requestId).not.toBe(facts.requestId)
-    expect(again.isAgain).toBe(true)
+    expect([again.isAgain, again.texts.againText]).toEqual([true, expect.stringContaining('has been used')])
   })
 
   it('has a signed receipt for the browser that paid, and for no other client, before and after the delivery', async () => {
@@ -348,6 +348,7 @@ describe('a payment from a phone', () => {
     expect([planning.kind, (await visitor.status(facts.requestId)).state]).toEqual(['planned', 'used'])
     const fresh = (await visitor.go()).facts()
     expect([fresh.requestId === facts.requestId, fresh.standing.state, fresh.isAgain]).toEqual([false, 'waiting', true])
+    expect(fresh.texts.againText).toContain('was refunded')
     await house.close()
   })
 

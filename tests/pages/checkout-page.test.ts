@@ -289,7 +289,7 @@ describe('time and trouble', () => {
     await page.getByRole('link', { name: 'Get a new price' }).click()
     await expect.poll(() => offered(page)).toBe(true)
     release()
-    expect(await page.locator('#time').textContent()).toMatch(/^price valid for (15 min|14 min \d+ sec)/)
+    expect(await page.locator('#time').textContent()).toMatch(/^Price valid for (15 min|14 min \d+ sec)/)
   })
 
   it('goes on waiting for a payment that is being confirmed, and says so', async () => {

@@ -28,7 +28,7 @@ describe('the texts of the checkout page', () => {
 
   it('a first payment shows no note, and an earlier purchase is mentioned', () => {
     expect(describeState({ state: 'waiting' }, reload)).toBeUndefined()
-    expect(describeState({ state: 'waiting' }, { ...reload, isAgain: true })?.text).toMatch(/was delivered/)
+    expect(describeState({ state: 'waiting' }, { ...reload, isAgain: true })?.text).toMatch(/has been used/)
   })
 
   it('too little is said in numbers', () => {

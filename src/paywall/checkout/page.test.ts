@@ -116,7 +116,7 @@ describe('the checkout document', () => {
     expect(text).toMatch(
       /Amount in USDC\s+1234567\.01\s+Token address of USDC\s+MintOfUsdc\s+Amount in SOL\s+0\.0005\s+Memo/,
     )
-    expect(text).toContain('price valid until 14:45:00 UTC')
+    expect(text).toContain('Price valid until 14:45:00 UTC')
     expect(text).toContain('After paying, reload this page.')
     expect(html).toMatch(/<svg id="qr"[^>]*><path d="M4 4\.5m/)
     expect(html).toContain('<details id="hand" open>')

@@ -18,6 +18,7 @@ import { isForwardedSecure, readClientAddress, unknownAddress } from '../../core
 import { type Answer, asciiJson, type Incoming } from '../../core/http/http.ts'
 import { type Refusal, refuse } from '../../core/payment/refusals.ts'
 import { formatAccept, hashClaim, type Proof } from '../../core/protocol/proof.ts'
+import { isReturned } from '../claim/refunded.ts'
 import { clip, createNonce, createPage } from '../pages/document.ts'
 import { clockWrong } from '../quote/readiness-report.ts'
 import type { Quoted } from '../quote/route.ts'
@@ -175,9 +176,9 @@ export function createVisitors(routeRuntime: RouteRuntime, desk: CheckoutActions
       const others = found.filter(({ ticket }) => ticket !== current.ticket).filter((one) => readState(one) !== 'used')
       const state: CheckoutState = shown?.status.state ?? { state: 'waiting' }
       const used = found.find((one) => readState(one) === 'used')
-      const earlier = { isAgain: used !== undefined, bought: used?.ticket.requestId }
       // A ticket that the browser has sent is one that it keeps.
-      const scene: Scene = { incoming, state, ...earlier, isKept: shown !== undefined, after: 'reload' }
+      const kept = { isKept: shown !== undefined, after: 'reload' } as const
+      const scene: Scene = { incoming, state, ...(await describeEarlier(runtime, used)), ...kept }
       const facts = factsOf(routeRuntime, desk, current.purchase, scene)
       const place = { ...placeOf(incoming), seconds: route.config.challengeTtlSeconds + route.config.proofTtlSeconds }
       const cookie = formatTickets(pickTickets([...(isGood ? [current] : []), ...others], used), place)
@@ -257,6 +258,15 @@ function readState({ status }: FoundPurchase): CheckoutState['state'] {
   return status.state.state
 }
 
+async function describeEarlier({ ledger }: Runtime, used: FoundPurchase | undefined) {
+  const tx = used?.status.proof?.txBytes
+  return {
+    isAgain: used !== undefined,
+    bought: used?.ticket.requestId,
+    isReturned: tx !== undefined && (await isReturned(ledger, tx)),
+  }
+}
+
 /** The ticket to show again, and whether it is still valid. */
 function choose(found: readonly FoundPurchase[], now: number) {
   // A payment is on its way, or the quote is still valid. After a used payment, a new purchase starts.
@@ -285,6 +295,8 @@ interface Scene {
   readonly state: CheckoutState
   readonly isAgain: boolean
   readonly bought?: string | undefined
+  /** The payment of that earlier purchase was refunded. */
+  readonly isReturned?: boolean
   readonly isKept: boolean
   readonly after: CheckoutFacts['after']
 }
@@ -302,6 +314,7 @@ function factsOf(routeRuntime: RouteRuntime, desk: CheckoutActions, purchase: Pu
   const { request, requestId, recipient } = purchase
   const origin = config.publicUrl ?? scene.incoming.origin()
   const language = readLanguage(scene.incoming)
+  const { checkout, page } = language.texts
   const { allowance } = request
   const format = config.reopen && allowance.unit === 'second' ? formatAccess : formatAllowance
   const host = parseUrl(origin)?.host ?? origin
@@ -309,7 +322,7 @@ function factsOf(routeRuntime: RouteRuntime, desk: CheckoutActions, purchase: Pu
   return {
     version: runtime.checkoutFiles.version,
     requestId,
-    texts: language.texts.checkout,
+    texts: scene.isReturned ? { ...checkout, againText: page.againRefunded } : checkout,
     locale: language.locale,
     network,
     chain: `solana:${network}`,

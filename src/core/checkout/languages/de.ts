@@ -4,7 +4,7 @@ import type { Texts } from './en.ts'
 export const de: Texts = {
   checkout: {
     againTitle: 'Das haben Sie schon gekauft',
-    againText: 'Es wurde geliefert oder erstattet. Zahlen Sie nur noch einmal, wenn Sie es noch einmal kaufen möchten.',
+    againText: 'Dieser Kauf wurde genutzt. Zahlen Sie nur noch einmal, wenn Sie es noch einmal kaufen möchten.',
     detectedTitle: 'Zahlung erkannt',
     detectedText: 'Die Bestätigung dauert einige Sekunden. Bitte zahlen Sie nicht noch einmal.',
     paidTitle: 'Bezahlt',
@@ -122,6 +122,7 @@ export const de: Texts = {
     support: 'Hilfe',
     terms: 'Bedingungen',
     paymentBy: 'Zahlung über paystile, auf Solana',
+    againRefunded: 'Ihre Zahlung wurde erstattet. Zahlen Sie nur noch einmal, wenn Sie es noch einmal kaufen möchten.',
     buys: 'Sie kaufen: {quantity}',
     validUntil: 'Preis gilt bis {time}',
     payIn: 'Zahlen in',

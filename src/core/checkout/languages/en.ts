@@ -7,7 +7,7 @@ import { allowanceTexts } from './allowance-text.ts'
 export const en = {
   checkout: {
     againTitle: 'You have already bought this',
-    againText: 'It was delivered or refunded. Pay only to buy it again.',
+    againText: 'This purchase has been used. Pay only to buy it again.',
     detectedTitle: 'Payment detected',
     detectedText: 'Confirmation takes a few seconds. Please do not pay again.',
     paidTitle: 'Paid',
@@ -84,7 +84,7 @@ export const en = {
     title: 'Pay {price} to {seller}',
     worth: '≈ \x24{amount}',
     priceIs: 'The price is {price}',
-    validFor: 'price valid for {time}',
+    validFor: 'Price valid for {time}',
     oneMinute: 'One minute is left to pay',
     qr: 'QR code: pay {price}',
     otherPhone: 'Scan with another phone',
@@ -120,8 +120,9 @@ export const en = {
     support: 'Support',
     terms: 'Terms',
     paymentBy: 'Payment by paystile, on Solana',
+    againRefunded: 'Your payment was refunded. Pay only to buy it again.',
     buys: 'Buys {quantity}',
-    validUntil: 'price valid until {time}',
+    validUntil: 'Price valid until {time}',
     payIn: 'Pay in',
     phone: 'Pay with your phone',
     scan: 'Scan the code with a Solana wallet. This page detects the payment.',

@@ -4,7 +4,7 @@ import type { Texts } from './en.ts'
 export const es: Texts = {
   checkout: {
     againTitle: 'Ya ha comprado esto',
-    againText: 'Se entregó o se reembolsó. Pague de nuevo solo si quiere comprarlo otra vez.',
+    againText: 'Esta compra ya se ha usado. Pague de nuevo solo si quiere comprarlo otra vez.',
     detectedTitle: 'Pago detectado',
     detectedText: 'La confirmación tarda unos segundos. No pague de nuevo.',
     paidTitle: 'Pagado',
@@ -82,7 +82,7 @@ export const es: Texts = {
     title: 'Pagar {price} a {seller}',
     worth: '≈ {amount} US$',
     priceIs: 'El precio es {price}',
-    validFor: 'precio válido durante {time}',
+    validFor: 'Precio válido durante {time}',
     oneMinute: 'Queda un minuto para pagar',
     qr: 'Código QR: pagar {price}',
     otherPhone: 'Escanear con otro teléfono',
@@ -118,8 +118,9 @@ export const es: Texts = {
     support: 'Ayuda',
     terms: 'Condiciones',
     paymentBy: 'Pago con paystile, en Solana',
+    againRefunded: 'Su pago se reembolsó. Pague de nuevo solo si quiere comprarlo otra vez.',
     buys: 'Compra: {quantity}',
-    validUntil: 'precio válido hasta {time}',
+    validUntil: 'Precio válido hasta {time}',
     payIn: 'Pagar en',
     phone: 'Pagar con el teléfono',
     scan: 'Escanee el código con una cartera de Solana. Esta página detecta el pago.',

@@ -4,7 +4,7 @@ import type { Texts } from './en.ts'
 export const ja: Texts = {
   checkout: {
     againTitle: '購入済みです',
-    againText: '商品は配信済み、または返金済みです。もう一度購入する場合にのみお支払いください。',
+    againText: 'この購入は使用済みです。もう一度購入する場合にのみお支払いください。',
     detectedTitle: 'お支払いを検出しました',
     detectedText: '確認には数秒かかります。もう一度支払わないでください。',
     paidTitle: '支払い済み',
@@ -120,6 +120,7 @@ export const ja: Texts = {
     support: 'サポート',
     terms: '利用規約',
     paymentBy: 'paystile による Solana でのお支払い',
+    againRefunded: 'お支払いは返金されました。もう一度購入する場合にのみお支払いください。',
     buys: '購入内容: {quantity}',
     validUntil: '価格の有効期限 {time}',
     payIn: '支払い通貨',

@@ -4,7 +4,7 @@ import type { Texts } from './en.ts'
 export const zh: Texts = {
   checkout: {
     againTitle: '您已购买过此内容',
-    againText: '内容已交付或已退款。仅在想再次购买时才需要付款。',
+    againText: '此购买已使用。仅在想再次购买时才需要付款。',
     detectedTitle: '已检测到付款',
     detectedText: '确认需要几秒钟。请勿重复付款。',
     paidTitle: '已付款',
@@ -112,6 +112,7 @@ export const zh: Texts = {
     support: '支持',
     terms: '条款',
     paymentBy: '由 paystile 在 Solana 上收款',
+    againRefunded: '您的付款已退还。仅在想再次购买时才需要付款。',
     buys: '购买：{quantity}',
     validUntil: '价格有效期至 {time}',
     payIn: '付款币种',
