@@ -92,7 +92,7 @@ export function RevenueChart({ period, loaded }: { readonly period: Period; read
         </>
       }
     >
-      <When loaded={loaded} lines={9}>
+      <When loaded={loaded} lines={9} isQuiet>
         {(charted) => (
           <Figure
             {...readPoints(charted, step)}

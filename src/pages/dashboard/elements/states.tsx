@@ -109,9 +109,11 @@ interface WhenProps<Answer> {
 
 /**
  * Shows the data when loaded, each part of a screen in its turn. Data that is there already is shown at once. Old data is
- * dimmed while new data loads.
+ * dimmed while new data loads, and grey if that fails.
  */
-export function When<Answer>({ loaded, lines = 5, children }: WhenProps<Answer>) {
+export function When<Answer>({ loaded, lines = 5, isQuiet = false, children }: WhenProps<Answer>) {
+  /** Another part of the screen reports the trouble with the same data. */
+  readonly isQuiet?: boolean
   const { value, trouble, isStale, reload } = loaded
   const isLoaded = value !== undefined
   const [hasTurn, setTurn] = useState(isLoaded)
@@ -119,11 +121,11 @@ export function When<Answer>({ loaded, lines = 5, children }: WhenProps<Answer>)
     if (isLoaded && !hasTurn) return waitTurn(() => setTurn(true))
   }, [isLoaded, hasTurn])
   if (trouble && (value === undefined || trouble.kind === 'missing' || trouble.kind === 'unread'))
-    return <TroubleNotice trouble={trouble} reload={reload} />
+    return isQuiet ? <Notice title="No data" /> : <TroubleNotice trouble={trouble} reload={reload} />
   if (value === undefined || !hasTurn) return <Skeleton lines={lines} />
   return (
-    <div class={isStale ? 'is-loading' : undefined} aria-busy={isStale}>
-      {trouble && (
+    <div class={isStale ? (trouble ? 'is-stale' : 'is-loading') : undefined} aria-busy={isStale}>
+      {trouble && !isQuiet && (
         <p class="stale" role="alert">
           {isStale
             ? 'The service did not answer, so your choice is not applied: this is the previous selection.'

@@ -32,12 +32,14 @@ export function Endpoint() {
         figures={({ summary }) => <Totals summary={summary} period={period} />}
       >
         <Card id="price" title="Price">
-          <When loaded={loaded} lines={2}>
+          <When loaded={loaded} lines={2} isQuiet>
             {({ offers }) => <Prices offers={offers} />}
           </When>
         </Card>
         <Card id="uses" title="Requests">
-          <When loaded={loaded}>{({ summary }) => <UseBars usage={summary.usage} paid={summary.payments} />}</When>
+          <When loaded={loaded} isQuiet>
+            {({ summary }) => <UseBars usage={summary.usage} paid={summary.payments} />}
+          </When>
           <div class="card-foot">
             <Link href={formatAddress('refusals', { endpoint: name })}>Refused proofs, with reasons</Link>
           </div>

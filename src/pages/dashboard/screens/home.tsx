@@ -70,7 +70,7 @@ function Figures({ loaded, period }: { readonly loaded: Loaded<Overview>; readon
         </div>
         <InTurn isAtOnce={value !== undefined}>
           <Card id="funnel" title="From request to delivery">
-            <When loaded={loaded} lines={cardLines}>
+            <When loaded={loaded} lines={cardLines} isQuiet>
               {({ summary }) => <FunnelBars funnel={summary.funnel} />}
             </When>
           </Card>
@@ -89,14 +89,14 @@ function Figures({ loaded, period }: { readonly loaded: Loaded<Overview>; readon
               </>
             }
           >
-            <When loaded={loaded} lines={cardLines}>
+            <When loaded={loaded} lines={cardLines} isQuiet>
               {({ summary }) => <TopEndpoints summary={summary} />}
             </When>
           </Card>
         </InTurn>
         <InTurn isAtOnce={value !== undefined}>
           <Card id="tokens" title="By token" tools={<CsvButton name="tokens" rows={() => tokenCells(value)} isQuiet />}>
-            <When loaded={loaded} lines={cardLines}>
+            <When loaded={loaded} lines={cardLines} isQuiet>
               {(overview) => <TokenCard overview={overview} />}
             </When>
           </Card>

@@ -88,7 +88,7 @@ export function Feed({ loaded }: { readonly loaded: Loaded<Overview> }) {
       <p class="unseen" aria-live="polite">
         {spoken.value}
       </p>
-      <When loaded={loaded}>
+      <When loaded={loaded} isQuiet>
         {({ records }) =>
           shown.length > 0 ? (
             <PaymentsTable

@@ -70,7 +70,7 @@ export function Sales<Page extends EndpointPage | PayerPage>(props: SalesProps<P
         <div class="stack grid-main">
           <RevenueChart period={period} loaded={loaded} />
           <Card id="latest" title="Latest payments">
-            <When loaded={loaded}>
+            <When loaded={loaded} isQuiet>
               {({ records }) =>
                 records.length === 0 ? (
                   <NoPayments title={none} />
