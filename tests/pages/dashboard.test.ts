@@ -88,10 +88,17 @@ describe('home', () => {
     const { page } = viewer
     await page.getByText('Test network (localnet): no real money.').waitFor()
     await page.route('**/analytics?*', (route) =>
-      route.fulfill({ json: { revenueToken: 'USDC', records: [], next: null } }),
+      route.fulfill({ json: { revenueToken: 'USDC', records: [], next: null, names: { endpoints: [], tokens: [] } } }),
     )
-    await page.goto(`${dashboard.service.url}/dashboard/payments`)
-    await page.getByText(`npx paystile pay ${dashboard.service.url}/api/moon`).waitFor()
+    await page.route('**/analytics/payers?*', (route) =>
+      route.fulfill({ json: { revenueToken: 'USDC', payers: [], next: null } }),
+    )
+    for (const screen of ['/payments', '/endpoints', '/payers']) {
+      await page.goto(`${dashboard.service.url}/dashboard${screen}`)
+      await page.getByText(`npx paystile pay ${dashboard.service.url}/api/moon`).waitFor()
+      // A longer period has none either.
+      await page.getByRole('heading', { name: 'No payments yet' }).waitFor()
+    }
   })
 
   it('shows a frame before its script has loaded, and loads its data with one request', async () => {

@@ -1,8 +1,9 @@
 /** The states of a screen without data: loading, empty, failed, or not supported by the service. */
 import type { ComponentChildren } from 'preact'
 import { useEffect, useLayoutEffect, useState } from 'preact/hooks'
-import type { Loaded } from '../data/answer.ts'
-import type { Trouble } from '../data/ask.ts'
+import { type Loaded, useAnswer } from '../data/answer.ts'
+import type { Analytics } from '../data/answers.ts'
+import { formatPath, type Trouble } from '../data/ask.ts'
 import { formatAddress, place } from '../data/route.ts'
 import { readService } from '../data/session.ts'
 import { waitTurn } from '../data/turns.ts'
@@ -56,6 +57,13 @@ export function NoPayments({ title }: { readonly title?: string }) {
   )
 }
 
+/** An empty period. A service without any payment has no better one. */
+export function NoneInPeriod({ title }: { readonly title: string }) {
+  const { value, trouble } = useAnswer<Analytics>(formatPath('/analytics', { view: 'names', limit: 1 }))
+  if (value === undefined && trouble === undefined) return <Skeleton />
+  return value?.names?.endpoints.length === 0 ? <NoPayments /> : <NoPayments title={title} />
+}
+
 export function TroubleNotice({ trouble, reload }: { readonly trouble: Trouble; readonly reload: () => void }) {
   if (trouble.kind === 'missing')
     return (
@@ -104,6 +112,8 @@ export function InTurn({ isAtOnce, children }: InTurnProps) {
 interface WhenProps<Answer> {
   readonly loaded: Loaded<Answer>
   readonly lines?: number
+  /** Another part of the screen reports the trouble with the same data. */
+  readonly isQuiet?: boolean
   readonly children: (value: Answer) => ComponentChildren
 }
 
@@ -112,8 +122,6 @@ interface WhenProps<Answer> {
  * dimmed while new data loads, and grey if that fails.
  */
 export function When<Answer>({ loaded, lines = 5, isQuiet = false, children }: WhenProps<Answer>) {
-  /** Another part of the screen reports the trouble with the same data. */
-  readonly isQuiet?: boolean
   const { value, trouble, isStale, reload } = loaded
   const isLoaded = value !== undefined
   const [hasTurn, setTurn] = useState(isLoaded)

@@ -12,7 +12,7 @@ import { Conversion, Count } from '../elements/cells.tsx'
 import { CsvButton } from '../elements/export.tsx'
 import { Link } from '../elements/link.tsx'
 import { PeriodBar, usePeriod } from '../elements/period.tsx'
-import { NoPayments, When } from '../elements/states.tsx'
+import { NoneInPeriod, When } from '../elements/states.tsx'
 import { type Column, type Sorting, Table } from '../elements/table.tsx'
 import { CountOf, ListTotals } from '../tables/totals.tsx'
 import { ScreenHead } from './shell.tsx'
@@ -85,7 +85,7 @@ export function Endpoints() {
         <When loaded={loaded} lines={6}>
           {() =>
             lines.length === 0 ? (
-              <NoPayments title="No requests in this period" />
+              <NoneInPeriod title="No requests in this period" />
             ) : (
               <>
                 <EndpointsTotals lines={lines} token={token} />

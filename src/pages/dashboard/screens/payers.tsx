@@ -15,7 +15,7 @@ import { CsvButton } from '../elements/export.tsx'
 import { Link } from '../elements/link.tsx'
 import { Pages, useTurning } from '../elements/pager.tsx'
 import { PeriodBar, usePeriod } from '../elements/period.tsx'
-import { NoPayments, When } from '../elements/states.tsx'
+import { NoneInPeriod, When } from '../elements/states.tsx'
 import { type Column, type Sorting, Table } from '../elements/table.tsx'
 import { CountOf, ListTotals } from '../tables/totals.tsx'
 import { ScreenHead } from './shell.tsx'
@@ -90,7 +90,7 @@ export function Payers() {
         <When loaded={loaded} lines={8}>
           {({ revenueToken, next }) =>
             payers.length === 0 ? (
-              <NoPayments title="No payers in this period" />
+              <NoneInPeriod title="No payers in this period" />
             ) : (
               <>
                 <PayersTotals
