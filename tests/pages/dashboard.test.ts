@@ -74,6 +74,8 @@ describe('home', () => {
     await expect.poll(() => page.locator('.tip').textContent()).toMatch(/USDC.*UTC.*USDC, .*UTC/)
     await page.getByRole('button', { name: 'Show as a table' }).click()
     expect(await page.locator('.chart-table tbody tr').count()).toBe(48)
+    // The keyboard scrolls it.
+    expect(await page.getByRole('group', { name: 'Over time' }).getAttribute('tabindex')).toBe('0')
   })
 
   it('says what a figure is compared with', async () => {

@@ -226,6 +226,7 @@ function PointsTable({ points, before, measure, formatTime, formatFigure }: Poin
     <Table
       caption="Over time"
       class="chart-table"
+      isScrolled
       columns={before.length > 0 ? [...columns, earlier] : columns}
       rows={points}
       rowKey={({ at }) => at}

@@ -31,15 +31,19 @@ interface TableProps<Row> {
   readonly rowClass?: (row: Row) => string | undefined
   /** `many`: it has too many columns for a tablet. */
   readonly class?: string
+  /** Has a limited height, so the keyboard must reach it to scroll. */
+  readonly isScrolled?: boolean
 }
 
-export function Table<Row>({ caption, columns, rows, rowKey, rowClass, class: name }: TableProps<Row>) {
+export function Table<Row>(props: TableProps<Row>) {
+  const { caption, columns, rows, rowKey, rowClass, class: name, isScrolled = false } = props
   useEffect(() => () => setOver(false), [])
   return (
     <div
       class={joinClasses('table-box', name)}
       onPointerEnter={() => setOver(true)}
       onPointerLeave={() => setOver(false)}
+      {...(isScrolled && { tabIndex: 0, role: 'group', 'aria-label': caption })}
     >
       <table>
         <caption class="unseen">{caption}</caption>
