@@ -16,13 +16,16 @@ import { Notice, When } from '../elements/states.tsx'
 import { type Column, Table } from '../elements/table.tsx'
 import { ScreenHead } from './shell.tsx'
 
+const mostShown = 50
 const states = { waiting: ['warn', 'Waiting'], delivered: ['good', 'Delivered'], failed: ['bad', 'Failed'] } as const
 type State = keyof typeof states
 
 export function Webhooks() {
   const asked = place.value.query.get('state') ?? ''
   const state = asked in states ? asked : undefined
-  const loaded = useAnswer<WebhooksAnswer>(formatPath('/api/webhooks', { state, limit: 50 }), { follows: calmNews })
+  const loaded = useAnswer<WebhooksAnswer>(formatPath('/api/webhooks', { state, limit: mostShown }), {
+    follows: calmNews,
+  })
   return (
     <>
       <ScreenHead title="Webhooks" />
@@ -52,14 +55,19 @@ export function Webhooks() {
                       <p>The first one is sent with the next payment.</p>
                     </Notice>
                   ) : (
-                    <Table
-                      class="many"
-                      caption="Messages, newest first"
-                      columns={createColumns(receivers.length > 1)}
-                      rows={deliveries}
-                      rowKey={({ id }) => id}
-                      rowClass={({ id }) => markOpen('delivery', id)}
-                    />
+                    <>
+                      <Table
+                        class="many"
+                        caption="Messages, newest first"
+                        columns={createColumns(receivers.length > 1)}
+                        rows={deliveries}
+                        rowKey={({ id }) => id}
+                        rowClass={({ id }) => markOpen('delivery', id)}
+                      />
+                      {deliveries.length === mostShown && (
+                        <div class="card-foot muted">The latest {mostShown} messages.</div>
+                      )}
+                    </>
                   )}
                 </Card>
               </div>
@@ -94,12 +102,17 @@ function Off() {
   )
 }
 
-function Badge({ state }: { readonly state: State }) {
+function Badge({ state, attempts }: { readonly state: State; readonly attempts: number }) {
   const [tone, name] = states[state]
-  return <span class={`badge ${tone}`}>{name}</span>
+  return <span class={`badge ${tone}`}>{state === 'waiting' && attempts > 0 ? 'Retrying' : name}</span>
 }
 
-/** On a tablet, the only receiver is not repeated in each line. */
+/** A list has no room for the part that all addresses have. */
+function trimScheme(address: string): string {
+  return address.replace(/^https?:\/\//, '')
+}
+
+/** On a tablet, the only receiver is not repeated in each line. Several leave no room for the attempts. */
 const createColumns = (hasSeveral: boolean): readonly Column<Delivery>[] => [
   {
     name: 'Event',
@@ -107,16 +120,16 @@ const createColumns = (hasSeveral: boolean): readonly Column<Delivery>[] => [
     cell: ({ id, type, address }) => (
       <Link href={changeAddress({ delivery: id })} class="row-link" row={id}>
         {type}
-        <span class="narrow">{address}</span>
+        <span class="narrow">{trimScheme(address)}</span>
       </Link>
     ),
   },
   {
     name: 'State',
     class: 'trail',
-    cell: ({ state, at }) => (
+    cell: ({ state, attempts, at }) => (
       <>
-        <Badge state={state} />
+        <Badge {...{ state, attempts }} />
         <span class="narrow">
           <Moment at={at} />
         </span>
@@ -127,10 +140,15 @@ const createColumns = (hasSeveral: boolean): readonly Column<Delivery>[] => [
     name: 'Receiver',
     class: hasSeveral ? 'wide' : 'wide spare',
     cellClass: 'endpoint one-line',
-    cell: ({ address, receiver }) => address || receiver || 'all',
+    // The end tells receivers of one host apart, so the start is cut off.
+    cell: ({ address, receiver }) => <bdi>{trimScheme(address) || receiver || 'all'}</bdi>,
     title: ({ address }) => address,
   },
-  { name: 'Attempts', class: 'number wide', cell: ({ attempts }) => <Count count={attempts} /> },
+  {
+    name: 'Attempts',
+    class: hasSeveral ? 'number wide spare' : 'number wide',
+    cell: ({ attempts }) => <Count count={attempts} />,
+  },
   { name: 'Problem', class: 'wide', cellClass: 'waits', cell: ({ why }) => sentence(why) },
   { name: 'When', class: 'when wide', cell: ({ at }) => <Moment at={at} /> },
 ]
@@ -199,7 +217,7 @@ function Message({ delivery }: { readonly delivery: Delivery & { readonly body: 
       <Part title={type}>
         <dl class="facts">
           <Fact name="State">
-            <Badge state={state} />
+            <Badge {...{ state, attempts }} />
           </Fact>
           <Fact name="Receiver">{address || receiver || 'not sent yet'}</Fact>
           <Fact name="Event at">
