@@ -373,6 +373,10 @@ describe('the other screens', () => {
     const { page } = viewer
     await page.getByRole('region', { name: 'Upstreams' }).getByText('Down', { exact: true }).waitFor()
     await page.getByRole('button', { name: 'Edit prices' }).click()
+    // The browser reports what is no price.
+    await panel.getByRole('textbox').first().fill('five')
+    await review.click()
+    expect(posted).toEqual([])
     const panel = page.getByRole('dialog')
     const review = panel.getByRole('button', { name: 'Review the change' })
     expect(await review.isDisabled()).toBe(true)

@@ -106,7 +106,11 @@ export async function changePrices(parts: PricesParts, request: Request, access:
   if (posted instanceof Response) return posted
   const reading = await parts.editor.prepare(posted.version, posted.prices)
   if (reading.kind === 'stale') return problem('prices_stale')
-  if (reading.kind === 'refused') return problem('body_invalid', { problems: reading.problems })
+  if (reading.kind === 'refused') {
+    const { problems } = reading
+    // The person who typed the price knows of no body.
+    return problem('body_invalid', { detail: `The file would be invalid: ${problems.join('; ')}.`, problems })
+  }
   const { edit } = reading
   if (!posted.save) return answer({ version: posted.version, isSaved: false, lines: edit.lines })
   const undo = await recordChange(parts, edit, access.wallet)

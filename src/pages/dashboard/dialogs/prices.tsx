@@ -1,5 +1,7 @@
 /** Editing the prices in the gateway's file: the new prices, then the change of the file, then the result. */
 import { useSignal } from '@preact/signals'
+import { useEffect, useRef } from 'preact/hooks'
+import { trimGet } from '../../look/route-names.ts'
 import type { PriceEdit, PriceFile } from '../data/answers.ts'
 import { type Outcome, post } from '../data/ask.ts'
 import { Dialog } from './dialog.tsx'
@@ -15,6 +17,9 @@ export function PricesDialog({ file, onClose }: PricesDialogProps) {
   const shown = useSignal<PriceEdit | undefined>(undefined)
   const trouble = useSignal('')
   const isBusy = useSignal(false)
+  const reason = useRef<HTMLParagraphElement>(null)
+  // A long list ends below the window.
+  useEffect(() => reason.current?.scrollIntoView({ block: 'nearest' }), [trouble.value])
   const changed = file.routes.flatMap(({ route, price: now }) => {
     const price = typed.value.get(route)?.trim() ?? now
     return price === now ? [] : [{ route, price }]
@@ -45,7 +50,7 @@ export function PricesDialog({ file, onClose }: PricesDialogProps) {
       >
         {edit === undefined ? <Fields file={file} typed={typed} /> : <Change file={file.file} edit={edit} />}
         {trouble.value !== '' && (
-          <p class="error" role="alert">
+          <p class="error" role="alert" ref={reason}>
             {trouble.value}
           </p>
         )}
@@ -83,6 +88,9 @@ export function PricesDialog({ file, onClose }: PricesDialogProps) {
 
 const titles = { edit: 'Edit prices', review: 'Review the change', saved: 'Prices saved' } as const
 
+/** As the service reads a price. The browser reports another text beside its field. */
+const decimal = '(0|[1-9]\\d{0,11})(\\.\\d{1,18})?'
+
 interface FieldsProps {
   readonly file: PriceFile
   readonly typed: { value: ReadonlyMap<number, string> }
@@ -93,12 +101,15 @@ function Fields({ file, typed }: FieldsProps) {
     <ul class="price-fields">
       {file.routes.map(({ route, name, price, token, why }) => (
         <li key={route}>
-          <label for={`price-${route}`}>{name}</label>
+          <label for={`price-${route}`}>{trimGet(name)}</label>
           <span class="price-field">
             <input
               id={`price-${route}`}
               inputMode="decimal"
               autocomplete="off"
+              required
+              pattern={decimal}
+              title="A decimal number such as 0.01"
               disabled={why !== ''}
               value={typed.value.get(route) ?? price}
               onInput={(event) => {
@@ -121,7 +132,7 @@ function Change({ file, edit }: { readonly file: string; readonly edit: PriceEdi
       {edit.lines.map(({ route, name, line, before, after }) => (
         <li key={route}>
           <p>
-            <b>{name}</b>{' '}
+            <b>{trimGet(name)}</b>{' '}
             <span class="muted">
               {file}, line {line}
             </span>
