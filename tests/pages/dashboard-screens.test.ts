@@ -208,12 +208,12 @@ async function readContract(page: Page, path: string): Promise<Record<string, un
 }
 
 describe('the service', () => {
-  it('shows a route by the name that its endpoint has everywhere, with the method beside it', async () => {
+  it('shows a route by the name that its endpoint has everywhere', async () => {
     const { page } = await dashboard.visit('/service')
     const row = page.getByRole('row').filter({ hasText: '/api/moon' })
     await row.waitFor()
     expect(await row.getByRole('link').innerText()).toBe('/api/moon')
-    await row.getByText('GET', { exact: true }).waitFor()
+    expect(await row.getByText('GET').count()).toBe(0)
   })
 
   it.each([390, 768])(
@@ -257,9 +257,9 @@ describe('the service', () => {
   })
 
   it('keeps the method and the path of a route together', async () => {
-    const { page } = await dashboard.visit('/service', { prepare: (asking) => contractAnswers(asking, 'GET /status') })
+    const { page } = await dashboard.visit('/service', { prepare: (asking) => contractAnswers(asking, 'POST /orders') })
     const cell = page.getByRole('region', { name: 'Upstreams' }).locator('td:last-child').first()
-    expect(await cell.textContent()).toBe('GET\u00a0/status')
+    expect(await cell.textContent()).toBe('POST\u00a0/orders')
   })
 })
 

@@ -332,11 +332,7 @@ describe('the other screens', () => {
   it('show what is for sale at which price, and the tokens that are not offered', async () => {
     const { page } = await dashboard.visit('/service')
     const routes = page.getByRole('region', { name: 'Routes and prices' })
-    await routes
-      .getByRole('row')
-      .filter({ hasText: '/api/weather GET' })
-      .getByText('0.0125 USDC for a request')
-      .waitFor()
+    await routes.getByRole('row').filter({ hasText: '/api/weather' }).getByText('0.0125 USDC for a request').waitFor()
     const tokens = page.getByRole('region', { name: 'Tokens' })
     await tokens.locator('.fact').filter({ hasText: 'USDC' }).getByText('Offered', { exact: true }).waitFor()
     const nodes = page.getByRole('region', { name: 'Nodes' })
@@ -373,14 +369,14 @@ describe('the other screens', () => {
     const { page } = viewer
     await page.getByRole('region', { name: 'Upstreams' }).getByText('Down', { exact: true }).waitFor()
     await page.getByRole('button', { name: 'Edit prices' }).click()
-    // The browser reports what is no price.
-    await panel.getByRole('textbox').first().fill('five')
-    await review.click()
-    expect(posted).toEqual([])
     const panel = page.getByRole('dialog')
     const review = panel.getByRole('button', { name: 'Review the change' })
     expect(await review.isDisabled()).toBe(true)
     expect(await panel.getByRole('textbox').nth(1).isDisabled()).toBe(true)
+    // The browser reports what is no price.
+    await panel.getByRole('textbox').first().fill('five')
+    await review.click()
+    expect(posted).toEqual([])
     await panel.getByRole('textbox').first().fill('0.05')
     await review.click()
     await panel.getByText('paystile.yaml, line 7').waitFor()
@@ -469,7 +465,7 @@ describe('the other screens', () => {
     const { page } = await dashboard.visit('/payments')
     const alert = page
       .getByRole('alert')
-      .getByText('A resource is down, so it is not sold. GET /api/moon: the upstream is out of reach.')
+      .getByText('A resource is down, so it is not sold. /api/moon: the upstream is out of reach.')
     await alert.waitFor()
   })
 

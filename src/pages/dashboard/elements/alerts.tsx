@@ -2,6 +2,7 @@
  * The strip at the lower edge: one sentence for each problem, with a link to the screen that explains it. The screen of
  * problems shows all of them, other screens the first ones and the number of the others.
  */
+import { trimGet } from '../../look/route-names.ts'
 import type { AlertKind } from '../data/answers.ts'
 import { isGone } from '../data/ask.ts'
 import { formatAddress, place, type Screen } from '../data/route.ts'
@@ -67,7 +68,7 @@ export function Alerts() {
             <li key={`${kind}${detail}`} class={stopsSales(one) ? 'alert alert-bad' : 'alert'}>
               <Icon name="problems" />
               <span>
-                <b>{title}</b> <span class={isShown ? undefined : 'alert-detail'}>{sentence(detail)}</span>
+                <b>{title}</b> <span class={isShown ? undefined : 'alert-detail'}>{sentence(trimGet(detail))}</span>
               </span>
               {!isShown && <Link href={formatAddress(screen)}>Show</Link>}
             </li>

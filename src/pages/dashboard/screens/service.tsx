@@ -1,6 +1,7 @@
 /** The service as it runs now: routes and whether they sell, upstreams, nodes, tokens, wallets and versions. */
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
+import { trimGet } from '../../look/route-names.ts'
 import { useAnswer } from '../data/answer.ts'
 import type { PriceFile, ServicePage, WellKnown } from '../data/answers.ts'
 import { usePulse } from '../data/pulse.ts'
@@ -145,8 +146,8 @@ function EditPrices({ prices, reload }: { readonly prices: ServicePage['prices']
 }
 
 /** The method and the path of a route stay on one line. */
-function keepTogether(route: string): string {
-  return route.replace(' ', '\u00a0')
+function formatName(route: string): string {
+  return trimGet(route).replace(' ', '\u00a0')
 }
 
 type UpstreamLine = ServicePage['upstreams'][number]
@@ -158,7 +159,7 @@ const upstreamColumns: readonly Column<UpstreamLine>[] = [
       <>
         {origin}
         {why !== '' && <p class="muted route-why">{sentence(why)}</p>}
-        <span class="narrow route-why">{routes.map(keepTogether).join(' · ')}</span>
+        <span class="narrow route-why">{routes.map(formatName).join(' · ')}</span>
       </>
     ),
   },
@@ -167,12 +168,18 @@ const upstreamColumns: readonly Column<UpstreamLine>[] = [
     class: 'trail',
     cell: ({ isUp }) => <span class={`badge ${isUp ? 'good' : 'bad'}`}>{isUp ? 'Up' : 'Down'}</span>,
   },
-  { name: 'Routes', class: 'wide', cellClass: 'waits', cell: ({ routes }) => routes.map(keepTogether).join(', ') },
+  { name: 'Routes', class: 'wide', cellClass: 'waits', cell: ({ routes }) => routes.map(formatName).join(', ') },
 ]
 
 type PriceChange = NonNullable<ServicePage['prices']>['changes'][number]
 const changeColumns: readonly Column<PriceChange>[] = [
-  { name: 'Route', class: 'lead', cellClass: 'endpoint', cell: ({ name }) => name, title: ({ name }) => name },
+  {
+    name: 'Route',
+    class: 'lead',
+    cellClass: 'endpoint',
+    cell: ({ name }) => trimGet(name),
+    title: ({ name }) => trimGet(name),
+  },
   {
     name: 'Price',
     class: 'number trail',
@@ -245,16 +252,17 @@ const columns: readonly Column<Route>[] = [
     cellClass: 'endpoint',
     title: ({ path }) => path ?? '',
     cell: (one) => {
+      const methods = one.methods.join(', ')
       return (
         <>
+          {methods !== 'GET' && <span class="muted">{methods} </span>}
           {one.path === null ? (
             'without a name'
           ) : (
             <Link href={formatAddress('endpoint', { name: one.path })} class="row-link">
               {one.path}
             </Link>
-          )}{' '}
-          <span class="muted">{one.methods.join(', ')}</span>
+          )}
           {one.why !== '' && <p class="muted route-why">{sentence(one.why)}</p>}
           <span class="narrow">
             {one.isSelling ? 'Sells' : 'Paused'} · {one.acceptedMints.join(', ')}
