@@ -31,7 +31,8 @@ describe('problems', () => {
   it.each([1440, 768, 390])('move nothing while they load, also with a refund (%i px)', async (width) => {
     const at = new Date().toISOString()
     const { payment: _payment, ...refund } = refundAnswer('/api/weather', at)
-    const late = { kind: 'late', endpoint: '/api/weather', timestamp: at, received: '0.25', token: 'USDC', refund }
+    const sums = { required: '0.25', received: '0.25', token: 'USDC' }
+    const late = { kind: 'late', endpoint: '/api/weather', timestamp: at, ...sums, refund }
     const prepare = async (page: Page) => {
       await watchShifts(page)
       await changeAnswer<object>(page, '/analytics/problems', (answer) => ({
@@ -42,8 +43,14 @@ describe('problems', () => {
     }
     const { page } = await dashboard.visit('/problems', { viewport: { width, height: 900 }, prepare })
     await page.getByRole('region', { name: 'Refunds' }).waitFor()
-    await page.locator('tbody tr').first().waitFor()
+    const row = page.locator('tbody tr').first()
+    await row.getByText('0.25 USDC', { exact: true }).filter({ visible: true }).first().waitFor()
     expect(await page.evaluate(readShifts)).toBeLessThan(0.01)
+    const [text, beside] = await Promise.all(
+      [row.locator('p').first(), row.locator('.refund')].map((one) => one.boundingBox()),
+    )
+    const isBeside = (text?.x ?? 0) + (text?.width ?? 0) <= (beside?.x ?? 0)
+    expect(isBeside).toBe(width === 1440)
   })
 })
 

@@ -27,10 +27,22 @@ export function useTurning(shape = '') {
   }
 }
 
+interface RowsOfPage {
+  readonly first: number
+  readonly last: number
+  readonly count: number
+}
+
+/** `rows` on the page of this number. Undefined if the number of all rows is not exact. */
+export function placeRows(page: number, size: number, rows: number, count: number | undefined): RowsOfPage | undefined {
+  const first = (page - 1) * size + 1
+  const last = first + rows - 1
+  return count === undefined || last > count ? undefined : { first, last, count }
+}
+
 interface PagesProps {
   readonly number: number
-  /** The rows of the page, if their number in the whole list is exact. */
-  readonly rows?: { readonly first: number; readonly last: number; readonly count: number } | undefined
+  readonly rows?: RowsOfPage | undefined
   readonly onBefore: (() => void) | undefined
   readonly onNext: (() => void) | undefined
 }

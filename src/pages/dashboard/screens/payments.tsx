@@ -17,7 +17,7 @@ import { Pick } from '../elements/choice.tsx'
 import { ExportMenu } from '../elements/export.tsx'
 import { Icon } from '../elements/icons.tsx'
 import { Link } from '../elements/link.tsx'
-import { Pages, useTurning } from '../elements/pager.tsx'
+import { Pages, placeRows, useTurning } from '../elements/pager.tsx'
 import { PeriodBar, usePeriod } from '../elements/period.tsx'
 import { NoPayments, Notice, When } from '../elements/states.tsx'
 import { type PaymentKey, PaymentsTable, paymentKeys } from '../tables/payments.tsx'
@@ -140,7 +140,10 @@ export function Payments() {
                   isExact
                   isOpen={({ id }) => place.value.query.get('payment') === id}
                 />
-                <Pages {...pages(next)} rows={countRows(pages(next).number, records.length, sums)} />
+                <Pages
+                  {...pages(next)}
+                  rows={placeRows(pages(next).number, pageSize, records.length, countAll(sums))}
+                />
               </>
             ) : (
               <NoRows isNew={isNew} isFiltered={isFiltered} q={q} />
@@ -191,13 +194,11 @@ function OrderPick({ order }: { readonly order: PaymentOrder }) {
 
 type Totals = NonNullable<Analytics['totals']>
 
-/** The place of a page in the list. Undefined if the number of all rows is not exact. */
-function countRows(page: number, rows: number, totals: Totals | undefined) {
+/** Undefined if the number is not exact. */
+function countAll(totals: Totals | undefined): number | undefined {
   // An older service counts all rows as payments.
   const { payments, unaccepted = 0, notOnChain = 0, isCut } = totals ?? { payments: 0, isCut: true }
-  const [first, count] = [(page - 1) * pageSize + 1, payments + unaccepted + notOnChain]
-  const last = first + rows - 1
-  return isCut || last > count ? undefined : { first, last, count }
+  return isCut ? undefined : payments + unaccepted + notOnChain
 }
 
 /** The accepted payments with these filters, as the home screen counts them, and the number of the others. */

@@ -2,6 +2,7 @@
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { formatAmount } from '../../look/amounts.ts'
+import { compareDecimals } from '../../look/decimals.ts'
 import { pageLocale } from '../../look/locale.ts'
 import { calmNews, type Loaded, useAnswer, useGiven } from '../data/answer.ts'
 import { type ProblemKind, type ProblemRecord, type Problems as ProblemsAnswer, problemKinds } from '../data/answers.ts'
@@ -15,7 +16,7 @@ import { KindLinks } from '../elements/choice.tsx'
 import { CopyButton } from '../elements/copy.tsx'
 import { CsvButton } from '../elements/export.tsx'
 import { Link } from '../elements/link.tsx'
-import { Pages, useTurning } from '../elements/pager.tsx'
+import { Pages, placeRows, useTurning } from '../elements/pager.tsx'
 import { Notice, When } from '../elements/states.tsx'
 import { type Column, Table } from '../elements/table.tsx'
 import { ScreenHead } from './shell.tsx'
@@ -64,11 +65,15 @@ const words: Readonly<Record<ProblemKind, KindWords>> = {
   },
 }
 
+const pageSize = 25
+/** The service counts no further. */
+const mostCounted = 1_000
+
 export function Problems() {
   const asked = place.value.query.get('kind')
   const kind = problemKinds.find((one) => one === asked)
   const turning = useTurning(kind)
-  const path = formatPath('/analytics/problems', { kind, limit: 25, cursor: turning.cursor })
+  const path = formatPath('/analytics/problems', { kind, limit: pageSize, cursor: turning.cursor })
   const loaded = useAnswer<ProblemsAnswer>(path, { follows: turning.cursor === undefined ? calmNews : undefined })
   const refunds = useRefunds(loaded)
   return (
@@ -106,7 +111,10 @@ export function Problems() {
                   ) : (
                     <>
                       <ProblemsTable records={records} isMixed={kind === undefined} refunds={refunds} />
-                      <Pages {...turning.pages(next)} />
+                      <Pages
+                        {...turning.pages(next)}
+                        rows={placeRows(turning.pages(next).number, pageSize, records.length, countAll(counts, kind))}
+                      />
                     </>
                   )}
                 </section>
@@ -119,6 +127,12 @@ export function Problems() {
       </div>
     </>
   )
+}
+
+/** Undefined if the number is not exact. */
+function countAll(counts: ProblemsAnswer['counts'], kind: ProblemKind | undefined): number | undefined {
+  const own = problemKinds.filter((one) => kind === undefined || one === kind).map((one) => counts[one] ?? 0)
+  return own.some((one) => one >= mostCounted) ? undefined : own.reduce((sum, one) => sum + one, 0)
 }
 
 /** Interval of the state checks of a refund in progress. */
@@ -169,14 +183,22 @@ function Meaning({ kind }: { readonly kind: ProblemKind }) {
   )
 }
 
-/** Two lines where there is little room. */
+/** Beside the price, if it differs. Two lines where there is little room. */
 function Sums({ one: { token = '', required, received, amount } }: { readonly one: ProblemRecord }) {
   const locale = pageLocale()
   const got = formatAmount(received ?? amount ?? '', locale)
-  if (!required) return `${got} ${token}`
+  const difference = required ? compareDecimals(received ?? amount ?? '0', required) : 0
+  if (!required || difference === 0)
+    return (
+      <span class="whole">
+        {got} {token}
+      </span>
+    )
   return (
     <>
-      <span class="whole">{got} of</span>{' '}
+      <span class="whole">
+        {got} {difference < 0 ? 'of' : 'for'}
+      </span>{' '}
       <span class="whole">
         {formatAmount(required, locale)} {token}
       </span>
@@ -198,20 +220,22 @@ function ProblemsTable({ records, isMixed, refunds }: ProblemsTableProps) {
       name: 'Problem',
       cellClass: 'problem',
       cell: (one) => (
-        <>
-          {one.id === undefined ? (
-            <b>{words[one.kind]?.name ?? one.kind}</b>
-          ) : (
-            <Link href={changeAddress({ payment: one.id })} class="row-link" row={one.id}>
-              {words[one.kind]?.name ?? one.kind}
-            </Link>
-          )}
-          <p class="muted">
-            {one.note ?? words[one.kind]?.means} {isMixed && (one.next ?? words[one.kind]?.next)}
-          </p>
-          <p class="narrow">
-            {one.timestamp && <Moment at={one.timestamp} />} {one.endpoint && `· ${one.endpoint}`}
-          </p>
+        <div class="problem-parts">
+          <div>
+            {one.id === undefined ? (
+              <b>{words[one.kind]?.name ?? one.kind}</b>
+            ) : (
+              <Link href={changeAddress({ payment: one.id })} class="row-link" row={one.id}>
+                {words[one.kind]?.name ?? one.kind}
+              </Link>
+            )}
+            <p class="muted">
+              {one.note ?? words[one.kind]?.means} {isMixed && (one.next ?? words[one.kind]?.next)}
+            </p>
+            <p class="narrow">
+              {one.timestamp && <Moment at={one.timestamp} />} {one.endpoint && `· ${one.endpoint}`}
+            </p>
+          </div>
           <RefundCell
             one={one}
             refund={findRefund(one, ordered.value, refunds.value?.refunds ?? [])}
@@ -219,7 +243,7 @@ function ProblemsTable({ records, isMixed, refunds }: ProblemsTableProps) {
               asked.value = one
             }}
           />
-        </>
+        </div>
       ),
     },
     { name: 'Received', class: 'number trail', cell: (one) => <Sums one={one} /> },
