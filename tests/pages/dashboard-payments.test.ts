@@ -237,7 +237,11 @@ describe('the sum of the payments', () => {
     const { page } = await dashboard.visit('/payments', { prepare: answering(() => answer) })
     const said = page.locator('.list-totals > *')
     await said.first().waitFor()
-    expect(await said.allInnerTexts()).toEqual(['89 paid', '0.693 USDC', '0.693 USDC + 0.000133 SOL, 1 without a rate'])
+    expect(await said.allInnerTexts()).toEqual([
+      '89 paid',
+      '0.693 USDC',
+      'received 0.693 USDC + 0.000133 SOL, 1 without a rate',
+    ])
   })
 })
 
@@ -291,7 +295,7 @@ describe('the list of payments', () => {
   })
 
   it('shows a refund that lands after its panel was closed, on any page', async () => {
-    const refund = { ...refundAnswer('payment', verified.timestamp), id: 'refund-9' }
+    const refund = { ...refundAnswer('payment', verified.timestamp), id: 'refund-9', tx: null }
     let state = 'planned'
     let isLanded = false
     const answer = (query: URLSearchParams) => {
@@ -311,7 +315,8 @@ describe('the list of payments', () => {
     await expect.poll(() => page.getByRole('button', { name: 'Next' }).isDisabled()).toBe(true)
     await page.locator('.row-link').click()
     const panel = page.getByRole('dialog', { name: 'Payment' })
-    await panel.getByText('Ordered').or(panel.getByText('Planned')).first().waitFor()
+    await panel.locator('.refund-state').waitFor()
+    expect(await panel.locator('.refund-state').innerText()).toBe(`Planned ${refund.amount} ${refund.token}`)
     await page.keyboard.press('Escape')
     await panel.waitFor({ state: 'detached' })
     isLanded = true
@@ -370,6 +375,16 @@ describe('the panel of a payment', () => {
     await panel.getByRole('link', { name: 'Underpaid' }).click()
     await page.getByRole('heading', { name: 'Problems' }).waitFor()
     expect(new URL(page.url()).searchParams.get('kind')).toBe('underpaid')
+  })
+
+  it('names the surplus of an accepted payment', async () => {
+    const above = { ...verified, ...detail, required: '0.001' }
+    const { page } = await dashboard.visit('/payments?payment=good', {
+      prepare: answering(() => list, { good: above }),
+    })
+    const panel = page.getByRole('dialog', { name: 'Payment' })
+    await panel.getByRole('link', { name: 'Surplus' }).waitFor()
+    expect(await panel.locator('.badge').allInnerTexts()).toEqual(['Verified', 'Surplus'])
   })
 
   it.each([

@@ -31,7 +31,7 @@ export function PaymentActions({ payment }: { readonly payment: PaymentDetail })
           {/* The panel begins with the same word once the payment has been loaded again. */}
           {!isRefunded(payment) && <OutBadge one={refund} words={refundWords} />}{' '}
           {formatAmount(refund.amount, pageLocale())} {refund.token}{' '}
-          {refund.state === 'dropped' ? sentence(refund.why) : <Transaction tx={refund.tx} />}
+          {refund.state === 'dropped' ? sentence(refund.why) : refund.tx !== null && <Transaction tx={refund.tx} />}
         </p>
       )}
       {isPossible && notRefundable !== '' && <p class="muted">{describeRefusal(payment)}</p>}

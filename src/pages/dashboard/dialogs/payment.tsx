@@ -36,7 +36,7 @@ function Facts({ payment }: { readonly payment: PaymentDetail }) {
   const { checks, timeline } = payment
   return (
     <div class="detail">
-      <DetailTop amount={payment.amount} token={payment.token} badge={<StandingLink record={payment} />}>
+      <DetailTop amount={payment.amount} token={payment.token} badge={<Badges payment={payment} />}>
         {payment.endpoint === '' ? (
           'without a requestId of this service'
         ) : (
@@ -99,6 +99,19 @@ function Facts({ payment }: { readonly payment: PaymentDetail }) {
         <pre>{JSON.stringify(payment, null, 2)}</pre>
       </details>
     </div>
+  )
+}
+
+/** A payment above the price is accepted, and is among the problems until the surplus is refunded. */
+function Badges({ payment }: { readonly payment: PaymentDetail }) {
+  const { state, amount, required = '', refunded = '' } = payment
+  const isAccepted = state === 'confirmed' || state === 'finalized'
+  const isAbove = amount !== '' && required !== '' && compareDecimals(amount, required) > 0
+  return (
+    <span>
+      <StandingLink record={payment} />{' '}
+      {isAccepted && isAbove && refunded === '' && <StandingLink record={{ ...payment, problem: 'surplus' }} />}
+    </span>
   )
 }
 

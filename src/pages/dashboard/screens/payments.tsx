@@ -227,7 +227,7 @@ function ListTotals({ totals, token }: { readonly totals: Totals; readonly token
       )}
       {!isPlain && (
         <span class="muted">
-          {amounts.map(([code, amount]) => `${formatRounded(amount, locale)} ${code}`).join(' + ')}
+          received {amounts.map(([code, amount]) => `${formatRounded(amount, locale)} ${code}`).join(' + ')}
           {unvalued > 0 && `, ${formatCount(unvalued, locale)} without a rate`}
         </span>
       )}
