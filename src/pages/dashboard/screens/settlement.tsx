@@ -146,12 +146,14 @@ function Wallet({ wallet: { wallet, settlementToken, venue, isServed, slippage, 
         ))}
       </ul>
       <p class="card-note muted">
-        {venue === null ? 'Another process converts' : `Through ${venue}`}, for at most{' '}
+        {venue === null ? 'Another process converts' : `Through ${venues[venue] ?? venue}`}, for at most{' '}
         {formatPercent(Number(slippage) / 100, locale)} less than quoted. Checked every few seconds.
       </p>
     </section>
   )
 }
+
+const venues: Readonly<Record<string, string>> = { rfq: 'a desk (rfq)', jupiter: 'Jupiter' }
 
 interface TokenBarProps {
   readonly one: SettlementWallet['tokens'][number]

@@ -161,8 +161,8 @@ function Facts({ payee, wait }: { readonly payee: PayeeDetail; readonly wait: Re
           <AmountFact name="Paid" amount={payee.paid} token={token} />
           <AmountFact name="Under way" amount={payee.underWay} token={token} />
           {compareDecimals(taken, '0') > 0 && (
-            <Fact name="Rate, rent">
-              <Amount amount={taken} token={token} /> <span class="muted">was deducted</span>
+            <Fact name="Deducted">
+              <Amount amount={taken} token={token} /> <span class="muted">for rates and rent</span>
             </Fact>
           )}
         </dl>

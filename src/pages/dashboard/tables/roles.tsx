@@ -65,7 +65,7 @@ const amountColumns = [
   ['paid', 'Paid', 'number'],
   ['underWay', 'Under way', 'number wide'],
   ['due', 'Due', 'number trail'],
-  ['taken', 'Rate, rent', 'number wide'],
+  ['taken', 'Deducted', 'number wide'],
 ] as const
 
 export function RolesTable({ roles, token }: { readonly roles: readonly RoleLine[]; readonly token: string }) {
