@@ -216,7 +216,7 @@ describe('rewards', () => {
     await page.getByText('Export', { exact: true }).click()
     const [download] = await Promise.all([
       page.waitForEvent('download'),
-      page.getByRole('link', { name: 'CSV' }).click(),
+      page.getByRole('link', { name: 'CSV for any spreadsheet' }).click(),
     ])
     expect(readFileSync(await download.path(), 'utf8')).toContain(`,partner,${partner},NATIVE,850,0,0,850`)
     expect((await fetch(`${url}/api/rewards`)).status).toBe(200)
