@@ -52,9 +52,17 @@ function fillPoints(points: readonly OverviewPoint[], { from, to }: Span, source
   return [...groups].map(([at, own]) => addPoints(at, own))
 }
 
-export function RevenueChart({ period, loaded }: { readonly period: Period; readonly loaded: Loaded<Charted> }) {
+interface RevenueChartProps {
+  readonly period: Period
+  readonly loaded: Loaded<Charted>
+  /** The service has no hours, whatever the period is. */
+  readonly isDaily?: boolean
+}
+
+export function RevenueChart({ period, loaded, isDaily = false }: RevenueChartProps) {
   // Days cannot be divided into hours.
-  const steps = loaded.value?.step === 'day' ? (['day'] as const) : listSteps(period)
+  const hasOnlyDays = isDaily || loaded.value?.step === 'day'
+  const steps = hasOnlyDays ? (['day'] as const) : listSteps(period)
   const chosen = useSignal<Step | undefined>(undefined)
   const measure = useSignal<Measure>('revenue')
   const isTable = useSignal(false)
@@ -107,7 +115,7 @@ export function RevenueChart({ period, loaded }: { readonly period: Period; read
           />
         )}
       </When>
-      {loaded.value?.step === 'day' && zone.value === 'local' && <p class="card-note">Days are in UTC.</p>}
+      {hasOnlyDays && zone.value === 'local' && <p class="card-note">Days are in UTC.</p>}
     </Card>
   )
 }

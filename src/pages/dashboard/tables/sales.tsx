@@ -68,7 +68,7 @@ export function Sales<Page extends EndpointPage | PayerPage>(props: SalesProps<P
       </div>
       <div class="grid">
         <div class="stack grid-main">
-          <RevenueChart period={period} loaded={loaded} />
+          <RevenueChart period={period} loaded={loaded} isDaily={subject === 'payer'} />
           <Card id="latest" title="Latest payments">
             <When loaded={loaded} isQuiet>
               {({ records }) =>
