@@ -144,6 +144,13 @@ describe('the look', () => {
           return tiles.clientHeight
         })
         expect(drawn - needed).toBeLessThan(8)
+        // No part of a line is taller than the line, whatever the font.
+        const rests = await page
+          .locator('.figures .tile > *')
+          .evaluateAll((all) =>
+            all.map((one) => one.getBoundingClientRect().height % Number.parseFloat(getComputedStyle(one).lineHeight)),
+          )
+        expect(rests).toEqual(rests.map(() => 0))
       }
     },
   )
