@@ -7,6 +7,7 @@ import { build } from 'vite'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { parseReceipt } from '../../src/core/protocol/receipt.ts'
 import { type Chromium, launchChromium } from '../harness/chromium.ts'
+import { unhurried } from '../harness/localnet-fixture.ts'
 import type { Shop } from '../harness/shop.ts'
 import { serveNode } from '../harness/shop-fixture.ts'
 import { type ClientFixture, createClientFixture } from './client-fixture.ts'
@@ -21,7 +22,7 @@ const html =
 const key = [...Keypair.generate().secretKey]
 
 beforeAll(async () => {
-  fixture = await createClientFixture()
+  fixture = await createClientFixture(unhurried)
   const wallet = Keypair.fromSecretKey(Uint8Array.from(key)).publicKey.toBase58()
   await fixture.world.localnet.fund(wallet, { SOL: 1_000_000_000n, USDC: 1_000_000n })
   shop = await fixture.open({ waitSeconds: 5 }, serveNode, (target) =>
@@ -78,7 +79,7 @@ function buy(path: string, more: Readonly<Record<string, unknown>> = {}): Promis
   const order = {
     url: `${shop.url}${path}`,
     key,
-    options: { rpc: fixture.world.localnet.rpcUrl, timeoutMs: 5_000, ...more },
+    options: { rpc: fixture.world.localnet.rpcUrl, timeoutMs: 50_000, ...more },
   }
   return page.evaluate(async ({ url, key: bytes, options }) => {
     const events: string[] = []

@@ -63,6 +63,12 @@ export interface LocalnetFixture {
   close(): Promise<void>
 }
 
+/**
+ * For tests with a browser. A blockhash lives for 150 slots, and a wallet of a busy machine takes seconds for a
+ * signature. With slots of 20 ms, its transaction expires before it is sent.
+ */
+export const unhurried: LocalnetOptions = { slotMs: 200 }
+
 export async function createLocalnetFixture(options: LocalnetOptions = { slotMs: 20 }): Promise<LocalnetFixture> {
   const localnet = await startLocalnet(options)
   const [usdc, native] = [localnet.mints.USDC, localnet.mints.NATIVE]

@@ -7,7 +7,7 @@ import { createPaystileRoutes } from '../../src/adapters/routes.ts'
 import type { RoutesOptions } from '../../src/api/options.ts'
 import type { KnownCode } from '../../src/core/money/tokens.ts'
 import type { Challenge } from '../../src/core/protocol/challenge.ts'
-import { proofOf } from '../harness/localnet-fixture.ts'
+import { proofOf, unhurried } from '../harness/localnet-fixture.ts'
 import { createShopFixture, type ShopFixture } from '../harness/shop-fixture.ts'
 
 interface Listed {
@@ -46,7 +46,7 @@ export async function openService({
   watch = false,
   prices: more,
 }: ServiceOptions = {}): Promise<DashboardService> {
-  const shop = await createShopFixture()
+  const shop = await createShopFixture(unhurried)
   const { world, log, payer } = shop
   const shared = { network: 'localnet', rpc: world.localnet.rpcUrl, ledger: 'memory:', watch, log } as const
   const paywalls = Object.entries({ ...prices, ...more }).map(([endpoint, price]) => {
