@@ -2,7 +2,7 @@
 import type { BrowserContextOptions, ConsoleMessage, Page, Request } from 'playwright-core'
 import { findViolations } from './axe.ts'
 import { launchChromium } from './chromium.ts'
-import { createLeftPages, isView } from './left-pages.ts'
+import { createLeftPages, isView, undoAtLeave } from './left-pages.ts'
 
 export interface Viewer {
   readonly page: Page
@@ -35,16 +35,14 @@ const settings = { timezoneId: 'UTC', colorScheme: 'light', reducedMotion } as c
 
 export async function openBrowserPages(): Promise<BrowserPages> {
   const chromium = await launchChromium()
-  const open = async (script?: string, options: BrowserContextOptions = {}): Promise<Page> => {
-    const context = await chromium.newContext({ ...settings, ...options })
-    if (script !== undefined) await context.addInitScript(script)
-    return context.newPage()
-  }
+  const open = async (options: BrowserContextOptions = {}): Promise<Page> =>
+    (await chromium.newContext({ ...settings, ...options })).newPage()
   const pages = createLeftPages(open, { reducedMotion })
   return {
     visit: async (url, { script, prepare, ...options } = {}) => {
-      const isShared = script === undefined && isView(options)
-      const page = await (isShared ? pages.take(options) : open(script, options))
+      const isShared = isView(options)
+      const page = await (isShared ? pages.take(options) : open(options))
+      if (script !== undefined) undoAtLeave(page, await page.addInitScript(script))
       const complaints: string[] = []
       const asked: string[] = []
       const forgiven: RegExp[] = []

@@ -10,11 +10,8 @@ interface Shifted {
 export async function watchShifts(page: Page, slowness: number): Promise<void> {
   const session = await page.context().newCDPSession(page)
   await session.send('Emulation.setCPUThrottlingRate', { rate: slowness })
-  const script = await page.addInitScript(countShifts)
-  undoAtLeave(page, async () => {
-    await session.detach()
-    await script.dispose()
-  })
+  undoAtLeave(page, { dispose: () => session.detach() })
+  undoAtLeave(page, await page.addInitScript(countShifts))
 }
 
 /** Runs in the page. */

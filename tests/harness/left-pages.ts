@@ -19,11 +19,14 @@ export function isView(options: BrowserContextOptions): options is View {
   return Object.keys(options).every((name) => ofView.includes(name))
 }
 
-const undone = new WeakMap<Page, (() => Promise<unknown>)[]>()
+interface Change {
+  dispose(): Promise<unknown>
+}
+const changes = new WeakMap<Page, Change[]>()
 
 /** Undoes a change of the page, such as a script in it, before the next visit takes it. */
-export function undoAtLeave(page: Page, undo: () => Promise<unknown>): void {
-  undone.set(page, [...(undone.get(page) ?? []), undo])
+export function undoAtLeave(page: Page, change: Change): void {
+  changes.set(page, [...(changes.get(page) ?? []), change])
 }
 
 export interface Settings {
@@ -35,14 +38,17 @@ export function createLeftPages(open: () => Promise<Page>, settings: Settings): 
   return {
     take: async ({ viewport, extraHTTPHeaders, ...media } = {}) => {
       const page = left.pop() ?? (await open())
-      if (viewport) await page.setViewportSize(viewport)
-      if (extraHTTPHeaders) await page.setExtraHTTPHeaders(extraHTTPHeaders)
+      await resize(page, viewport ?? usualSize)
+      if (extraHTTPHeaders) {
+        await page.setExtraHTTPHeaders(extraHTTPHeaders)
+        undoAtLeave(page, { dispose: () => page.setExtraHTTPHeaders({}) })
+      }
       if (Object.keys(media).length > 0) await page.emulateMedia({ ...settings, ...media })
       return page
     },
     leave: async (page) => {
-      for (const undo of undone.get(page) ?? []) await undo()
-      undone.delete(page)
+      for (const change of changes.get(page) ?? []) await change.dispose()
+      changes.delete(page)
       // A page that visited no host has nothing to keep.
       if (!page.url().startsWith('http')) return page.context().close()
       await empty(page)
@@ -50,6 +56,14 @@ export function createLeftPages(open: () => Promise<Page>, settings: Settings): 
       left.push(page)
     },
   }
+}
+
+export const usualSize = { width: 1280, height: 720 }
+
+/** Changes the size of the window, if it has another. */
+export async function resize(page: Page, { width, height }: { readonly width: number; readonly height: number }) {
+  const size = page.viewportSize()
+  if (size?.width !== width || size.height !== height) await page.setViewportSize({ width, height })
 }
 
 /** Ends scripts and connections. The origin stays, and with it the process. */
@@ -65,7 +79,5 @@ async function empty(page: Page): Promise<void> {
   })
   await page.unrouteAll()
   await context.clearCookies()
-  await page.setViewportSize({ width: 1280, height: 720 })
-  await page.setExtraHTTPHeaders({})
   await page.mouse.move(0, 0)
 }

@@ -6,6 +6,14 @@ export async function heading(page: Page): Promise<string> {
   return (await page.locator('#notice h2').allTextContents()).join()
 }
 
+/** Waits for a notice with this title. Its title is looked for in the page, which takes less time than reading it. */
+export function told(page: Page, title: string): Promise<void> {
+  return page
+    .locator('#notice h2')
+    .and(page.getByText(title, { exact: true }))
+    .waitFor()
+}
+
 /** Whether the ways to pay are shown. */
 export function offered(page: Page): Promise<boolean> {
   return page.locator('#pay').isVisible()

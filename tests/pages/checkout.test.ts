@@ -10,6 +10,9 @@ import type { CheckoutFacts } from '../../src/core/checkout/messages.ts'
 import type { Content, Handler } from '../harness/adapters.ts'
 import type { Browser, Tab } from '../harness/browser.ts'
 import { openBrowser } from '../harness/browser.ts'
+import { isView, undoAtLeave } from '../harness/left-pages.ts'
+import { itInFull } from '../harness/length.ts'
+import { unhurried } from '../harness/localnet-fixture.ts'
 import { payFromPhone } from '../harness/purchase.ts'
 import type { Shop } from '../harness/shop.ts'
 import { eventually } from '../harness/shop.ts'
@@ -36,7 +39,7 @@ let fixture: ShopFixture
 let browser: Browser
 let shop: Shop
 beforeAll(async () => {
-  fixture = await createShopFixture()
+  fixture = await createShopFixture(unhurried)
   browser = await openBrowser()
   shop = await fixture.open({ watch: true, description: 'The weekly report' }, serveNode, handler)
 })
@@ -50,10 +53,10 @@ interface Customer extends Tab {
   readonly signer: KeyPairSigner
 }
 
-async function customer(options: Parameters<Browser['page']>[0] = {}, signer?: KeyPairSigner): Promise<Customer> {
-  const person = signer ?? (await fixture.world.person())
-  const tab = await browser.page(options)
-  const wallet = await installRealWallet(tab.page.context(), person)
+async function customer(options: Parameters<Browser['page']>[0] = {}): Promise<Customer> {
+  const person = await fixture.world.person()
+  const tab = await (isView(options) ? browser.sharedPage(options) : browser.page(options))
+  const wallet = await installRealWallet(tab.page, person)
   return { ...tab, wallet, signer: person }
 }
 
@@ -98,7 +101,7 @@ it('a page is bought with a wallet, and its own script runs', async () => {
   await close()
 })
 
-it('a page is bought for a token of the provider’s own, whose amount and code it shows', async () => {
+itInFull('a page is bought for a token of the provider’s own, whose amount and code it shows', async () => {
   const { world } = fixture
   const { page, signer, complaints, close } = await customer()
   await world.localnet.fund(signer.address, { EURC: 1_000_000n })
@@ -153,7 +156,7 @@ it('a document is bought after the person declined once, and nothing was paid fo
   await close()
 })
 
-it('a download downloads', async () => {
+itInFull('a download downloads', async () => {
   const { page, complaints, close } = await customer()
   await page.goto(`${shop.url}/file`)
   const [download] = await Promise.all([
@@ -186,7 +189,7 @@ it('a payment from the phone is noticed by the page, which needs nothing more', 
   await close()
 })
 
-it('a visitor that closes the tab after the payment and returns is served', async () => {
+itInFull('a visitor that closes the tab after the payment and returns is served', async () => {
   const { page, complaints, close } = await customer()
   await page.goto(`${shop.url}/page`)
   const facts = await factsOf(page)
@@ -243,27 +246,30 @@ async function secondTab(page: Page): Promise<Page> {
   return second
 }
 
-it('T179: the tab that paid is served, though the other hears of it first, and that one offers nothing', async () => {
-  const { page, close } = await customer()
-  await page.goto(`${shop.url}/page`)
-  await payButton(page).waitFor()
-  const second = await secondTab(page)
-  let release = (): void => {}
-  const held = new Promise<void>((resolve) => {
-    release = resolve
-  })
-  await page.route('**/page', async (route) => {
-    if (/^status/.test(route.request().headers()['payment-checkout'] ?? '')) await held
-    await route.continue()
-  })
-  await payButton(page).click()
-  await heading(second, /Opened in another tab/).waitFor()
-  expect(await second.locator('#pay').isVisible()).toBe(false)
-  expect(await second.locator('.button:visible').count()).toBe(0)
-  release()
-  await openPurchase(page)
-  await close()
-})
+itInFull(
+  'T179: the tab that paid is served, though the other hears of it first, and that one offers nothing',
+  async () => {
+    const { page, close } = await customer()
+    await page.goto(`${shop.url}/page`)
+    await payButton(page).waitFor()
+    const second = await secondTab(page)
+    let release = (): void => {}
+    const held = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    await page.route('**/page', async (route) => {
+      if (/^status/.test(route.request().headers()['payment-checkout'] ?? '')) await held
+      await route.continue()
+    })
+    await payButton(page).click()
+    await heading(second, /Opened in another tab/).waitFor()
+    expect(await second.locator('#pay').isVisible()).toBe(false)
+    expect(await second.locator('.button:visible').count()).toBe(0)
+    release()
+    await openPurchase(page)
+    await close()
+  },
+)
 
 it('T179: of two tabs that wait for a phone, one opens the resource and the other offers no payment', async () => {
   const { page, close } = await customer()
@@ -372,7 +378,7 @@ it('nothing is offered in a browser that does not keep the cookie', async () => 
   // A browser takes no cookie for https from an address without it, but for those of its own machine.
   const guarded = await fixture.open({ watch: true, publicUrl: 'https://shop.example' }, serveNode, handler)
   const { page, close } = await customer()
-  await page.addInitScript(() => {
+  const script = await page.addInitScript(() => {
     const look = (): void => {
       if (document.querySelector('#qr')?.checkVisibility({ visibilityProperty: true }))
         document.documentElement.dataset['offered'] = 'yes'
@@ -380,6 +386,7 @@ it('nothing is offered in a browser that does not keep the cookie', async () => 
     }
     requestAnimationFrame(look)
   })
+  undoAtLeave(page, script)
   await page.goto(`http://0.0.0.0:${new URL(guarded.url).port}/page`)
   await heading(page, /This page cannot take payments/).waitFor()
   expect(await page.locator('html').getAttribute('data-offered')).toBeNull()

@@ -5,8 +5,26 @@ import { outgoingAnswers, refundAnswer } from './contract-outgoing.ts'
 
 const hourMs = 3_600_000
 
+type Answers = Readonly<Record<string, (query: URLSearchParams) => unknown>>
+
 /** `name` stands wherever somebody else's text may stand. */
-export async function contractAnswers(page: Page, name = '/api/weather'): Promise<void> {
+export async function contractAnswers(page: Page, name?: string): Promise<void> {
+  const answers = createAnswers(name)
+  await page.route(
+    (url) => answers[url.pathname] !== undefined,
+    (route: Route) => {
+      const { pathname, searchParams } = new URL(route.request().url())
+      return route.fulfill({ json: answers[pathname]?.(searchParams) })
+    },
+  )
+}
+
+/** One of these answers, for a test that changes it. */
+export function readContract<Answer = Readonly<Record<string, unknown>>>(path: string): Answer {
+  return createAnswers()[path]?.(new URLSearchParams()) as Answer
+}
+
+function createAnswers(name = '/api/weather'): Answers {
   const at = new Date(Math.floor(Date.now() / hourMs) * hourMs).toISOString()
   const record = {
     id: 'r1',
@@ -100,7 +118,7 @@ export async function contractAnswers(page: Page, name = '/api/weather'): Promis
     scope: name,
   }
   const uses = { challenged: 8, free: 5, refused: 2, reused: 1, delivered: 8, undelivered: 1 }
-  const answers: Readonly<Record<string, (query: URLSearchParams) => unknown>> = {
+  return {
     ...outgoingAnswers(name, at),
     '/api/analytics/overview': () => ({
       summary: { ...summary, from: at, to: after },
@@ -231,13 +249,6 @@ export async function contractAnswers(page: Page, name = '/api/weather'): Promis
       remaining: '3',
     }),
   }
-  await page.route(
-    (url) => answers[url.pathname] !== undefined,
-    (route: Route) => {
-      const { pathname, searchParams } = new URL(route.request().url())
-      return route.fulfill({ json: answers[pathname]?.(searchParams) })
-    },
-  )
 }
 
 function statusAnswer(problems: Readonly<Record<string, number>>, detail: string) {

@@ -25,6 +25,7 @@ const sizes = [
   ['a tablet', 768],
 ] as const
 const longName = 'GET /a/very/long/endpoint/name/that/nobody/would/choose/if/they/had/to/type/it'
+const longNames = (page: Page) => contractAnswers(page, longName)
 /** What opens above a screen. */
 const drawers = [
   '/payments?payment=r1',
@@ -52,7 +53,7 @@ describe('the look', () => {
   })
 
   it('shows the current screen, the chosen period and the bars in the colours of the system', async () => {
-    const { page } = await dashboard.visit('', { forcedColors: 'active', prepare: contractAnswers })
+    const { page } = await dashboard.browse('', { forcedColors: 'active', prepare: contractAnswers })
     await page.locator('.bar').first().waitFor()
     const read = (selector: string, name: string) =>
       page
@@ -104,7 +105,7 @@ describe('the look', () => {
     }
   })
 
-  it.each(cells([360, 390, 412, 768, 900, 1100, 1440], 3, 1))(
+  it.each(cells([360, 390, 412, 768, 900, 1100, 1440], 7, 1))(
     'of home keeps no more room than its figures need (%i px)',
     async (width) => {
       const size = { viewport: { width, height: 900 } }
@@ -155,42 +156,9 @@ describe('the look', () => {
     },
   )
 
-  it('keeps the words of each figure within its tile on a phone with a wide font', async () => {
-    const { page } = await dashboard.visit('?period=month', {
-      viewport: { width: 390, height: 844 },
-      prepare: contractAnswers,
-    })
-    const name = page.locator('.tile dt').first()
-    await name.waitFor()
-    expect(await name.textContent()).toMatch(/^Revenue · .* refunded$/)
-    const cut = await page.locator('.tile > *').evaluateAll((all) => {
-      for (const one of all) one.style.letterSpacing = '0.2em'
-      return all.filter((one) => one.scrollWidth > one.clientWidth).map((one) => one.textContent)
-    })
-    expect(cut).toEqual([])
-  })
-
-  it('shows small amounts beside the chart, and none is cut', async () => {
-    const prepare = (asking: Page) =>
-      asking.route('**/analytics/overview?*', async (route) => {
-        const answer = await (await route.fetch()).json()
-        const points = answer.points.slice(-1).map((point: object) => ({ ...point, revenue: '0.001' }))
-        return route.fulfill({ json: { ...answer, points } })
-      })
-    const { page } = await dashboard.visit('', { prepare })
-    await page.locator('.plot').getByText('0.00075').waitFor()
-    const cut = await page.locator('.plot text').evaluateAll((all) => {
-      const left = document.querySelector('.plot svg')?.getBoundingClientRect().left ?? 0
-      return all.filter((one) => one.getBoundingClientRect().left < left).map((one) => one.textContent)
-    })
-    expect(cut).toEqual([])
-  })
-
-  it.each(sizes)('fits %s: nothing is wider than the window', async (_name, width) => {
-    const prepare = (asking: Page) => contractAnswers(asking, longName)
-    const { page } = await dashboard.visit('/sign-in', { viewport: { width, height: 740 }, prepare })
+  it.each(cells(sizes, 2))('fits %s: nothing is wider than the window', async (_name, width) => {
     for (const screen of cells([...screens, ...drawers], 3)) {
-      await goTo(page, screen)
+      const { page } = await dashboard.browse(screen, { viewport: { width, height: 740 }, prepare: longNames })
       await page
         .locator(screen === '/sign-in' ? '.sign-in' : 'tbody tr')
         .first()
@@ -208,13 +176,11 @@ describe('the look', () => {
   })
 
   // A4 without margins, and with the usual margins of browsers.
-  it.each([794, 718])('shows all columns of a list on paper, and cuts nothing (%i px)', async (width) => {
-    const prepare = (asking: Page) => contractAnswers(asking, longName)
-    const { page } = await dashboard.visit('/sign-in', { viewport: { width, height: 1016 }, prepare })
-    await page.emulateMedia({ media: 'print' })
+  it.each(cells([794, 718], 2, 1))('shows all columns of a list on paper, and cuts nothing (%i px)', async (width) => {
+    const paper = { viewport: { width, height: 1016 }, media: 'print', prepare: longNames } as const
     const lists = ['', '/endpoints', '/payers', '/settlement', '/webhooks', '/problems', '/payments?token=SOL']
-    for (const screen of lists) {
-      await goTo(page, screen)
+    for (const screen of cells(lists, 3)) {
+      const { page } = await dashboard.browse(screen, paper)
       await page.locator('tbody tr').first().waitFor()
       const controls = page.locator('button:not(.sort), .button, summary, input:not([type=radio])')
       expect([screen, await controls.filter({ visible: true }).allInnerTexts()]).toEqual([screen, []])
@@ -226,15 +192,14 @@ describe('the look', () => {
         .evaluateAll((all) => all.filter((one) => one.scrollWidth > one.clientWidth).map((one) => one.textContent))
       expect([screen, wide, cut]).toEqual([screen, 0, []])
     }
+    const { page } = await dashboard.browse('/payments?token=SOL', paper)
     for (const name of ['Payer', 'Delivery']) await page.getByRole('columnheader', { name, exact: true }).waitFor()
     await page.getByRole('cell', { name: 'Delivered' }).first().waitFor()
   })
 
   it('prints only the panel that is open, on every screen', async () => {
-    const { page } = await dashboard.visit('/sign-in', { prepare: contractAnswers })
-    await page.emulateMedia({ media: 'print' })
-    for (const screen of drawers) {
-      await goTo(page, screen)
+    for (const screen of cells(drawers, 3)) {
+      const { page } = await dashboard.browse(screen, { media: 'print', prepare: contractAnswers })
       await page.locator('dialog .fact, dialog .lines').first().waitFor()
       const others = page.locator(':is(h1, h2, th, .tile)').filter({ visible: true })
       expect([screen, await others.count()]).toEqual([screen, 1])
@@ -243,13 +208,12 @@ describe('the look', () => {
 
   it.each([
     [1440, 0],
-    [768, 2],
-    [390, 4],
+    [768, 3],
+    [390, 6],
   ])('has no fault that axe-core knows, on any screen (%i px)', async (width, first) => {
-    const viewer = await dashboard.visit('', { viewport: { width, height: 900 }, prepare: contractAnswers })
-    const { page } = viewer
-    for (const screen of cells([...screens, ...drawers, '/problems?kind=underpaid'], 6, first)) {
-      await goTo(page, screen)
+    for (const screen of cells([...screens, ...drawers, '/problems?kind=underpaid'], 9, first)) {
+      const viewer = await dashboard.browse(screen, { viewport: { width, height: 900 }, prepare: contractAnswers })
+      const { page } = viewer
       await page
         .locator(screen === '/sign-in' ? '.sign-in' : 'tbody tr')
         .first()
@@ -263,15 +227,64 @@ describe('the look', () => {
   })
 
   it('has no fault that axe-core knows on a screen without data', async () => {
-    const viewer = await dashboard.visit('/payments?status=Expired')
+    const viewer = await dashboard.browse('/payments?status=Expired')
     await viewer.page.getByRole('heading', { name: 'No matching payments' }).waitFor()
     expect(await viewer.violations()).toEqual([])
   })
 })
 
+describe('a tablet', () => {
+  const lists = [
+    ['/payments', ['Amount', 'Value, USDC', 'Status', 'Endpoint', 'Payer', 'When']],
+    ['/endpoints', ['Endpoint', 'Asked (402)', 'Payments', 'Conversion', 'Delivered', 'Revenue, USDC']],
+    ['/payers', ['Payer', 'Payments', 'Paid', 'Revenue, USDC', 'First', 'Last']],
+    ['/settlement', ['Sold', 'Received', 'Against the quote', 'State', 'Transaction', 'When']],
+    ['/webhooks', ['Event', 'State', 'Attempts', 'Problem', 'When']],
+    ['/problems', ['Problem', 'Received', 'Endpoint', 'When']],
+  ] as const
+  const names = [
+    ['/api/weather', contractAnswers],
+    [longName, longNames],
+  ] as const
+  it.each(cells(names, 2, 1))('shows lists as tables, and cuts nothing (%s)', async (_name, prepare) => {
+    for (const [screen, columns] of cells(lists, 3)) {
+      const { page } = await dashboard.browse(screen, { viewport: { width: 768, height: 1024 }, prepare })
+      const table = page.locator('.table-box').first()
+      await table.locator('tbody tr').first().waitFor()
+      const shown = await table.locator('th').filter({ visible: true }).allInnerTexts()
+      expect([screen, shown.map((text) => text.replace(/\s*[↑↓↕]$/, ''))]).toEqual([screen, columns])
+      const cut = await page
+        .locator('.table-box, th, td')
+        .evaluateAll((all) => all.filter((one) => one.scrollWidth > one.clientWidth).map((one) => one.textContent))
+      expect([screen, cut]).toEqual([screen, []])
+    }
+  })
+})
+
+describe('a refunded payment', () => {
+  const media = [
+    ['in the colours of the system', { forcedColors: 'active' }],
+    ['on paper', { media: 'print' }],
+  ] as const
+  it.each(cells(media, 2))('differs from a delivered one by an icon and a word (%s)', async (_name, medium) => {
+    const { page } = await dashboard.browse('/payments', { ...medium, prepare: contractAnswers })
+    const badges = page.locator('tbody .badge')
+    await expect.poll(() => badges.allInnerTexts()).toEqual(['Verified', 'part refunded', 'Refunded'])
+    const [part, whole] = [badges.nth(1), badges.last()]
+    for (const badge of [part, whole]) expect(await badge.locator('.icon').isVisible()).toBe(true)
+    await page.emulateMedia({ forcedColors: 'none', media: 'screen' })
+    const read = (badge: typeof part) => badge.evaluate((one) => getComputedStyle(one).color)
+    expect(await read(whole)).not.toBe(await read(part))
+  })
+})
+
 describe('the frame', () => {
-  it('lets a phone reach every screen, each by one or two taps', async () => {
-    const { page } = await dashboard.visit('', { viewport: { width: 390, height: 844 }, hasTouch: true })
+  it('lets a phone reach every screen by one or two taps, with choices that a finger can hit', async () => {
+    const phone = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true }
+    const { page } = await dashboard.visit('', phone)
+    await page.locator('.plot').waitFor()
+    const heights = await page.locator('.choice label').evaluateAll((all) => all.map((one) => one.clientHeight))
+    expect(Math.min(...heights)).toBeGreaterThanOrEqual(40)
     const bar = page.getByRole('navigation', { name: 'Screens' })
     await bar.waitFor()
     const links = bar.getByRole('link')
@@ -291,25 +304,6 @@ describe('the frame', () => {
     await bar.locator('summary .way-open .icon').waitFor()
   })
 
-  it('has choices on a phone that a finger can hit, and a link to the payer of a problem', async () => {
-    const device = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true, prepare: contractAnswers }
-    const { page } = await dashboard.visit('', device)
-    await page.locator('.plot').waitFor()
-    const heights = await page.locator('.choice label').evaluateAll((all) => all.map((one) => one.clientHeight))
-    expect(Math.min(...heights)).toBeGreaterThanOrEqual(40)
-    await page.setViewportSize({ width: 1440, height: 900 })
-    const funnel = page.getByRole('region', { name: 'From request to delivery' })
-    const rest = await funnel.evaluate((card) => {
-      const last = card.querySelector('li:last-child')?.getBoundingClientRect().bottom ?? 0
-      return card.getBoundingClientRect().bottom - last
-    })
-    expect(rest).toBeLessThan(60)
-    await goTo(page, '/problems')
-    const payer = page.locator('tbody tr').first().locator('td').nth(3).getByRole('link')
-    await payer.click()
-    await page.getByRole('heading', { name: '/api/weather' }).waitFor()
-  })
-
   it('starts with the link to the content for the keyboard', async () => {
     const { page } = await dashboard.visit('/payments')
     await page.locator('tbody tr').first().waitFor()
@@ -318,7 +312,7 @@ describe('the frame', () => {
   })
 
   it('shows the number of problems beside their screen, and names what needs attention', async () => {
-    const { page } = await dashboard.visit('/payments', { prepare: contractAnswers })
+    const { page } = await dashboard.browse('/payments', { prepare: contractAnswers })
     const bar = page.getByRole('navigation', { name: 'Screens' })
     await expect.poll(() => bar.getByRole('link', { name: 'Problems' }).innerText()).toMatch(/Problems\s*6/)
     const alert = page.getByRole('alert')
@@ -338,25 +332,12 @@ describe('the frame', () => {
     await page.getByRole('heading', { name: 'Rewards' }).first().waitFor()
   })
 
-  it('has no menu for a visitor who is not signed in', async () => {
-    const viewer = await dashboard.visit('/payments', abroad)
-    viewer.forgive(/status of 401/)
-    await viewer.page.getByRole('heading', { name: 'Sign in to see your payments' }).waitFor()
-    expect(await viewer.page.getByRole('navigation').count()).toBe(0)
-  })
-
-  it('has the sign-in form in the middle of a wide window', async () => {
-    const { page } = await dashboard.visit('/sign-in', { viewport: { width: 1440, height: 900 } })
-    const box = await page.locator('.sign-in').boundingBox()
-    expect((box?.x ?? 0) + (box?.width ?? 0) / 2).toBe(720)
-    await page.locator('summary', { hasText: 'Settings' }).waitFor()
-  })
-
-  it.each<[string, object, readonly string[]]>([
+  const platforms: readonly [string, object, readonly string[]][] = [
     ['Linux x86_64', {}, ['Ctrl K']],
     ['MacIntel', {}, ['⌘K']],
     ['iPhone', { hasTouch: true, isMobile: true, viewport: { width: 390, height: 844 } }, []],
-  ])('shows only the keys of %s', async (platform, device, keys) => {
+  ]
+  it.each(cells(platforms, 3, 1))('shows only the keys of %s', async (platform, device, keys) => {
     const script = `Object.defineProperty(navigator, 'platform', { value: '${platform}' })`
     const { page } = await dashboard.visit('/payments', { ...device, script })
     await page.locator('tbody tr').first().waitFor()
@@ -423,6 +404,7 @@ describe('signing in', () => {
     const { page } = viewer
     await lendKeys(page, people)
     await page.getByRole('heading', { name: 'Sign in to see your payments' }).waitFor()
+    expect(await page.getByRole('navigation').count()).toBe(0)
     expect(await viewer.violations()).toEqual([])
     await page.getByRole('button', { name: 'Sign in with Shy' }).click()
     await page.getByRole('alert').getByText('The wallet did not sign.').waitFor()

@@ -10,6 +10,7 @@ import { encodeBase58 } from '../../src/core/encoding/base58.ts'
 import type { Mint } from '../../src/core/money/tokens.ts'
 import type { Challenge } from '../../src/core/protocol/challenge.ts'
 import type { Viewer } from '../harness/browser-pages.ts'
+import { cells, isLong } from '../harness/length.ts'
 import type { ShopFixture } from '../harness/shop-fixture.ts'
 import { contractAnswers } from './contract.ts'
 import { outgoingAnswers, refundAnswer, rewardsAnswer } from './contract-outgoing.ts'
@@ -21,6 +22,9 @@ function newKey(): Uint8Array {
   return new Uint8Array([...Buffer.from(d, 'base64url'), ...Buffer.from(x, 'base64url')])
 }
 const addressOf = (key: Uint8Array): string => encodeBase58(key.subarray(32))
+
+/** Slots that pass before each look. A payment is final after 32, and its transaction can land within 150. */
+const step = 8
 
 const [payoutKey, refundKey] = [newKey(), newKey()]
 const partner = addressOf(newKey())
@@ -76,6 +80,10 @@ async function viewHistory(path: string, more: Readonly<Record<string, unknown>>
   viewer.forgive(/status of 409|ERR_FAILED/)
   return viewer
 }
+/** The same without a change, in the document of the tests that change nothing. */
+async function browseHistory(path: string): Promise<Page> {
+  return (await dashboard.browse(path, { prepare: contractAnswers })).page
+}
 const now = () => new Date().toISOString()
 
 it('the sample responses have the shape of the service', () => {
@@ -93,7 +101,7 @@ it('the sample responses have the shape of the service', () => {
   }
 })
 
-it.each(['/rewards', '/settlement', '/problems'])('%s loads its data with one request', async (screen) => {
+it.each(cells(['/rewards', '/settlement', '/problems'], 3))('%s loads its data with one request', async (screen) => {
   const { page, asked } = await dashboard.visit(screen)
   await page.locator('main .card').first().waitFor()
   await page.waitForLoadState('load')
@@ -105,7 +113,7 @@ it.each(['/rewards', '/settlement', '/problems'])('%s loads its data with one re
 
 describe('rewards', () => {
   it('show due and paid amounts, problems and rules at the top', async () => {
-    const page = await visitHistory('/rewards')
+    const page = await browseHistory('/rewards')
     const tile = (name: string) => page.locator('.tile').filter({ hasText: name }).locator('.tile-value').textContent()
     await page.getByRole('heading', { name: 'By role' }).waitFor()
     expect([await tile('Accrued'), await tile('Due'), await tile('Paid')]).toEqual([
@@ -134,7 +142,7 @@ describe('rewards', () => {
   })
 
   it('show a payout line by line, and from there a payee and back, with the keyboard alone', async () => {
-    const page = await visitHistory('/rewards')
+    const page = await browseHistory('/rewards')
     await page.locator('[data-row="payout-1"]').focus()
     await page.keyboard.press('Enter')
     const drawer = page.getByRole('dialog', { name: 'Payout' })
@@ -157,7 +165,7 @@ describe('rewards', () => {
   })
 
   it('list payees by role, with the waiting amount and the reason', async () => {
-    const page = await visitHistory('/rewards')
+    const page = await browseHistory('/rewards')
     const payees = page.getByRole('region', { name: 'Payees' })
     await payees.getByText('Checked again').waitFor()
     await payees.getByText('Less than 0.50 NATIVE is not sent yet.').waitFor()
@@ -187,7 +195,7 @@ describe('rewards', () => {
       )
     const { page } = await dashboard.visit('/rewards', { prepare })
     const when = page.getByRole('region', { name: 'Payouts' }).locator('tbody .when').first()
-    await expect.poll(() => when.textContent().catch(() => '')).toBe('now')
+    await when.filter({ hasText: /^now$/ }).waitFor()
   })
 
   it('are paid on a real chain, and every number of the payout can be found there', async () => {
@@ -197,7 +205,7 @@ describe('rewards', () => {
     const { page } = viewer
     const payouts = page.getByRole('region', { name: 'Payouts' })
     const isPaid = async () => {
-      shop.world.localnet.advanceSlots(40)
+      shop.world.localnet.advanceSlots(step)
       return (await payouts.locator('tbody .badge.good').count()) > 0
     }
     await expect.poll(isPaid, { interval: 50 }).toBe(true)
@@ -235,7 +243,7 @@ async function balanceOf(owner: string, mint: Mint): Promise<bigint> {
 
 describe('settlement', () => {
   it('shows the distance to the next conversion, and quoted beside received amounts', async () => {
-    const page = await visitHistory('/settlement')
+    const page = await browseHistory('/settlement')
     await page.getByText('50% of the way to the next conversion · 0.05 SOL are retained').waitFor()
     await page.getByText('Progress is not available now').waitFor()
     await page.getByRole('alert').getByText('No process converts for this wallet.').waitFor()
@@ -253,7 +261,7 @@ describe('settlement', () => {
   })
 
   it('shows the balance of the sponsor, and its fees against the limits', async () => {
-    const page = await visitHistory('/settlement')
+    const page = await browseHistory('/settlement')
     const card = page.getByRole('region', { name: 'Network fees for x402 and MPP clients' })
     await card.getByRole('alert').getByText('Send SOL to its address.').waitFor()
     expect((await card.innerText()).replace(/\s+/g, ' ')).toMatch(
@@ -299,7 +307,7 @@ describe('refunds', () => {
     await dialog.getByRole('button', { name: 'Refund 3.00 USDC' }).click()
     await dialog.waitFor({ state: 'detached' })
     const isDone = async () => {
-      world.localnet.advanceSlots(40)
+      world.localnet.advanceSlots(step)
       return row.getByText('Refunded').count()
     }
     await expect.poll(isDone, { interval: 50 }).toBe(1)
@@ -335,7 +343,7 @@ describe('refunds', () => {
     const keyless = { canSend: false, refunds: [] }
     const viewer = await viewHistory('/problems', { '/api/refunds': keyless })
     const dialog = await ask(viewer.page)
-    expect(await viewer.violations()).toEqual([])
+    if (isLong) expect(await viewer.violations()).toEqual([])
     await dialog.getByText('This server has no key for refunds.').waitFor()
     expect(await dialog.locator('.command code').textContent()).toBe('npx paystile refund /api/weather')
     expect(await dialog.getByRole('button', { name: /^Refund / }).count()).toBe(0)
@@ -350,7 +358,7 @@ describe('refunds', () => {
     const readRevenue = async () =>
       Number(((await (await fetch(`${url}/api/analytics`)).json()) as { totalRevenue: string }).totalRevenue)
     const isFinal = async () => {
-      world.localnet.advanceSlots(40)
+      world.localnet.advanceSlots(step)
       const { refundable } = (await (await fetch(`${url}/analytics/${paid?.id}`)).json()) as { refundable: unknown[] }
       return refundable.length
     }
@@ -362,10 +370,10 @@ describe('refunds', () => {
     await panel.getByRole('button', { name: 'Refund the payment…' }).click()
     const dialog = page.getByRole('dialog', { name: 'Refund' })
     await dialog.getByText('You bear the cost').waitFor()
-    expect(await viewer.violations()).toEqual([])
+    if (isLong) expect(await viewer.violations()).toEqual([])
     await dialog.getByRole('button', { name: 'Refund 100.00 USDC' }).click()
     const isDone = async () => {
-      world.localnet.advanceSlots(40)
+      world.localnet.advanceSlots(step)
       return panel.locator('.badge').filter({ hasText: 'Refunded' }).count()
     }
     await expect.poll(isDone, { interval: 50 }).toBe(1)
@@ -381,7 +389,7 @@ describe('refunds', () => {
   })
 
   it('are in a panel that also lists the parts of other wallets', async () => {
-    const { page } = await viewHistory('/payments?payment=r1')
+    const page = await browseHistory('/payments?payment=r1')
     const dialog = page.getByRole('dialog', { name: 'Payment' })
     await dialog.getByText('Also paid: 0.03 USDC').waitFor()
     expect(await dialog.getByText(/^Also paid/).allInnerTexts()).toEqual([

@@ -1,9 +1,21 @@
 /** The payments of the dashboard in a real browser: what a row, the sum and the panel say of payments with a problem. */
 import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { contractAnswers } from './contract.ts'
+import { cells } from '../harness/length.ts'
 import { refundAnswer } from './contract-outgoing.ts'
 import { type DashboardFixture, goTo, openDashboard } from './dashboard-fixture.ts'
+import {
+  type Answer,
+  answering,
+  detail,
+  invented,
+  list,
+  open,
+  received,
+  records,
+  totals,
+  verified,
+} from './payments-fixture.ts'
 
 let dashboard: DashboardFixture
 beforeAll(async () => {
@@ -14,91 +26,57 @@ afterEach(async () => {
   expect(await dashboard.leave()).toEqual([])
 })
 
-type Answer = Readonly<Record<string, unknown>>
-
-const verified = {
-  id: 'good',
-  timestamp: '2026-01-31T12:00:00.000Z',
-  requestId: 'request',
-  payer: 'a-long-pseudonym-of-a-payer',
-  endpoint: '/api/weather',
-  token: 'USDC',
-  amount: '0.02',
-  worth: '0.02',
-  revenueToken: 'USDC',
-  status: 'Verified',
-  verification: 'confirmed',
-  state: 'finalized',
-  problem: '',
-  delivery: 'all',
-  recipient: 'recipient',
-  splits: '',
-  collected: '',
-  shared: '',
-  refundedAt: '',
-  refunded: '',
-  revenue: '0.02',
-}
-const open = { status: 'Pending', verification: 'pending', state: 'unclaimed', worth: '', delivery: 'none' }
-const invented = { ...verified, ...open, id: 'invented', amount: '', problem: 'not_on_chain', payer: '' }
-const records = [
-  invented,
-  { ...verified, ...open, id: 'short', amount: '0.008', problem: 'underpaid' },
-  { ...verified, ...open, id: 'late', problem: 'late' },
-  { ...verified, ...open, id: 'much', amount: '0.06', problem: 'surplus' },
-  { ...verified, ...open, id: 'waiting' },
-  { ...verified, id: 'part', refunded: '0.01' },
-  { ...verified, id: 'sol', token: 'SOL', amount: '0.000133', worth: '' },
-  verified,
+const solana = { token: 'SOL', amount: '0.000133', worth: '' }
+const unvalued = [
+  { ...verified, ...open, ...solana, id: 'waiting' },
+  { ...verified, ...open, ...solana, id: 'short', problem: 'underpaid' },
+  { ...verified, ...solana, id: 'sol' },
 ]
-const received = { NATIVE: '0', USDC: '0.693', SOL: '0' }
-const totals = { payments: 89, unaccepted: 6, notOnChain: 1, isCut: false, worth: '0.693', refunded: '0.02' }
-const list = {
-  revenueToken: 'USDC',
-  records,
-  next: null,
-  totals: { ...totals, unvalued: 0, received },
-  names: { endpoints: ['/api/weather'], tokens: ['NATIVE', 'USDC', 'SOL'] },
+const several = {
+  ...list,
+  totals: { ...totals, unaccepted: 0, refunded: '0', unvalued: 1, received: { ...received, SOL: '0.000133' } },
+}
+const page1 = Array.from({ length: 25 }, (_, index) => ({ ...verified, id: `one-${index}` }))
+const page2 = Array.from({ length: 3 }, (_, index) => ({ ...verified, id: `two-${index}` }))
+
+/** Each filter has an answer of its own, so that one document shows all of them. */
+function answerOf(query: URLSearchParams): Answer {
+  if (query.has('cursor')) return { revenueToken: 'USDC', records: page2, next: null }
+  const status = query.get('status')
+  const sums = { ...list.totals, payments: 20, unaccepted: 7, notOnChain: 1, isCut: status === 'Expired' }
+  if (status === 'Verified' || status === 'Expired') return { ...list, records: page1, next: 'more', totals: sums }
+  if (query.get('token') === 'SOL') return { ...list, records: unvalued }
+  return query.get('token') === 'NATIVE' ? several : list
 }
 
-/** The answer of the service to each query of the list. */
-const answering = (answer: (query: URLSearchParams) => Answer, details: Readonly<Record<string, Answer>> = {}) => {
-  return async (page: Page) => {
-    await contractAnswers(page)
-    await page.route(
-      (url) => url.pathname.startsWith('/analytics'),
-      (route) => {
-        const { pathname, searchParams } = new URL(route.request().url())
-        const detail = details[pathname.slice('/analytics/'.length)]
-        if (pathname === '/analytics') return route.fulfill({ json: answer(searchParams) })
-        return detail ? route.fulfill({ json: detail }) : route.fallback()
-      },
-    )
-  }
-}
+const allowances = [
+  [{ unit: 'second', amount: '600' }, '0', ['10 minutes']],
+  [{ unit: 'request', amount: '10' }, '3', ['10 requests', '3 requests']],
+  [{ unit: 'byte', amount: '5000000' }, '0', ['5 MB', 'nothing']],
+  [{ unit: 'file', amount: '5000000' }, '2500000', ['this file (5 MB)', '2.5 MB']],
+] as const
 
-const unchecked = {
-  exists: 'unchecked',
-  recipient: 'unchecked',
-  amount: 'unchecked',
-  memo: 'unchecked',
-  unused: 'unchecked',
-}
-const detail = {
-  checks: unchecked,
-  timeline: [],
-  required: '0.02',
-  usableUntil: null,
-  allowance: null,
-  remaining: null,
-  canRefund: true,
-  refundable: [],
-  notRefundable: 'no',
-}
+const prepare = answering(answerOf, {
+  good: { ...verified, ...detail },
+  above: { ...verified, ...detail, id: 'above', required: '0.001' },
+  waiting: { ...unvalued[0], ...detail },
+  short: { ...records[1], ...detail },
+  invented: {
+    ...invented,
+    ...detail,
+    timeline: [{ at: verified.timestamp, event: 'claimed', note: 'No node has returned it yet.' }],
+  },
+  ...Object.fromEntries(
+    allowances.map(([allowance, remaining]) => [
+      allowance.unit,
+      { ...verified, ...detail, id: allowance.unit, allowance, remaining },
+    ]),
+  ),
+})
 
 describe('a row of the payments', () => {
   it('names the kind of its problem', async () => {
-    const { page } = await dashboard.visit('/payments', { prepare: answering(() => list) })
+    const { page } = await dashboard.browse('/payments', { prepare })
     const badges = page.locator('tbody .badge')
     await badges.first().waitFor()
     const words = (await badges.allInnerTexts()).map((text) => text.replace(/\s+/g, ' ').trim())
@@ -113,29 +91,20 @@ describe('a row of the payments', () => {
   })
 
   it('names a missing rate only where one is missing', async () => {
-    const solana = { token: 'SOL', amount: '0.000133', worth: '' }
-    const unvalued = [
-      { ...verified, ...open, ...solana, id: 'waiting' },
-      { ...verified, ...open, ...solana, id: 'short', problem: 'underpaid' },
-      { ...verified, ...solana, id: 'sol' },
-    ]
-    const details = { waiting: { ...unvalued[0], ...detail } }
-    const { page } = await dashboard.visit('/payments', {
-      prepare: answering(() => ({ ...list, records: unvalued }), details),
-    })
+    const { page } = await dashboard.browse('/payments?token=SOL', { prepare })
     const values = page.locator('tbody td:nth-child(2)')
     await values.first().waitFor()
-    const texts = (await values.allInnerTexts()).map((text) => text.replace(/\s/g, ' '))
-    expect(texts).toEqual(['– , valued when it is claimed', '– , not valued: not accepted', 'no rate'])
+    const texts = async () => (await values.allInnerTexts()).map((text) => text.replace(/\s/g, ' '))
+    await expect.poll(texts).toEqual(['– , valued when it is claimed', '– , not valued: not accepted', 'no rate'])
     await page.locator('[data-row=waiting]').click()
     await page.getByRole('dialog').locator('.fact').filter({ hasText: 'valued when it is claimed' }).waitFor()
   })
 
-  it.each(['/payments', '/endpoint?name=/api/weather', ''])(
+  it.each(cells(['/payments', '/endpoint?name=/api/weather', ''], 3))(
     'opens its payment wherever a finger taps it, except at another link (%s)',
     async (screen) => {
       const mixed = [{ ...verified, id: 'valued', token: 'SOL', amount: '0.000133' }, ...records]
-      const prepare = async (page: Page) => {
+      const mixing = async (page: Page) => {
         await answering(() => ({ ...list, records: mixed }))(page)
         for (const part of ['overview', 'endpoint'])
           await page.route(`**/api/analytics/${part}?*`, async (route) => {
@@ -146,7 +115,7 @@ describe('a row of the payments', () => {
       const { page } = await dashboard.visit(screen, {
         viewport: { width: 390, height: 3_000 },
         hasTouch: true,
-        prepare,
+        prepare: mixing,
       })
       const rows = page.locator('tbody tr:has(.row-link[data-row])')
       await rows.nth(mixed.length - 1).waitFor()
@@ -166,9 +135,7 @@ describe('a row of the payments', () => {
   )
 
   it('opens its payment at the token and the status, and underlines the links to other pages', async () => {
-    const { page } = await dashboard.visit('/payments', {
-      prepare: answering(() => list, { good: { ...verified, ...detail } }),
-    })
+    const { page } = await dashboard.browse('/payments', { prepare })
     const row = page.locator('tbody tr').last()
     const panel = page.getByRole('dialog', { name: 'Payment' })
     for (const target of [row.locator('.unit'), row.locator('.badge')]) {
@@ -185,69 +152,71 @@ describe('a row of the payments', () => {
     await row.getByRole('link', { name: '/api/weather' }).click()
     await page.getByRole('heading', { name: '/api/weather' }).waitFor()
   })
-
-  it('breaks neither its status nor the name of its endpoint within a word on a tablet', async () => {
-    const widest = { ...verified, ...open, token: 'SOL', amount: '0.000006667', id: 'widest' }
-    const { page } = await dashboard.visit('/payments', {
-      prepare: answering(() => ({ ...list, records: [widest, ...records] })),
-      viewport: { width: 768, height: 1024 },
-    })
-    const badges = page.locator('tbody .badge')
-    await badges.first().waitFor()
-    const heights = await badges.evaluateAll((all) => all.map((badge) => badge.getBoundingClientRect().height))
-    // "Pending" is above "unclaimed".
-    expect(Math.max(...heights)).toBeLessThan(46)
-    const names = page.locator('tbody .endpoint .cell-link')
-    const lines = await names.evaluateAll((all) => all.map((name) => name.getClientRects().length))
-    expect(new Set(lines)).toEqual(new Set([1]))
-    const box = page.locator('.table-box')
-    expect(await box.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)).toBe(0)
-  })
-
-  it('begins no second line with a dot, and ends none with one, on a phone', async () => {
-    const endpoint = '/api/a-long-name-of-an-endpoint/that-fills-the-line'
-    const sol = { ...verified, id: 'long', token: 'SOL', amount: '0.000133', worth: '0.0199', endpoint }
-    const { page } = await dashboard.visit('/payments', {
-      prepare: answering(() => ({ ...list, records: [sol] })),
-      viewport: { width: 390, height: 844 },
-    })
-    const parts = page.locator('tbody .dotted')
-    await parts.waitFor()
-    expect(await parts.locator('> *').allInnerTexts()).toEqual(['0.0199 USDC', endpoint])
-    const [first, second] = await parts
-      .locator('> *')
-      .evaluateAll((all) => all.map((part) => part.getBoundingClientRect()))
-    // The dot of a part is in the padding before it, which is cut off at the start of a line.
-    expect([second?.left, (second?.top ?? 0) >= (first?.bottom ?? 0)]).toEqual([first?.left, true])
-    expect(await parts.evaluate((one) => getComputedStyle(one).clipPath)).toContain('13px')
-  })
 })
 
 describe('the sum of the payments', () => {
   it('counts accepted payments, less refunds, as the home screen does, and names the others', async () => {
-    const { page } = await dashboard.visit('/payments', { prepare: answering(() => list) })
+    const { page } = await dashboard.browse('/payments', { prepare })
     const said = page.locator('.list-totals > *')
-    await said.first().waitFor()
-    expect(await said.allInnerTexts()).toEqual(['89 paid', '0.673 USDC (0.02 refunded)', '6 not accepted'])
+    await expect.poll(() => said.allInnerTexts()).toEqual(['89 paid', '0.673 USDC (0.02 refunded)', '6 not accepted'])
   })
 
   it('names payments without a rate, and the amounts of several tokens', async () => {
-    const both = { ...received, SOL: '0.000133' }
-    const answer = { ...list, totals: { ...totals, unaccepted: 0, refunded: '0', unvalued: 1, received: both } }
-    const { page } = await dashboard.visit('/payments', { prepare: answering(() => answer) })
+    const { page } = await dashboard.browse('/payments?token=NATIVE', { prepare })
     const said = page.locator('.list-totals > *')
-    await said.first().waitFor()
-    expect(await said.allInnerTexts()).toEqual([
-      '89 paid',
-      '0.693 USDC',
-      'received 0.693 USDC + 0.000133 SOL, 1 without a rate',
-    ])
+    const both = 'received 0.693 USDC + 0.000133 SOL, 1 without a rate'
+    await expect.poll(() => said.allInnerTexts()).toEqual(['89 paid', '0.693 USDC', both])
   })
 })
 
 describe('the list of payments', () => {
+  it('is sorted by value and by time with its headings, and keeps the order in its address', async () => {
+    const { page } = await dashboard.visit('/payments')
+    const values = async () => {
+      const cells = await page.locator('tbody td:nth-child(2)').allInnerTexts()
+      return cells.map(Number)
+    }
+    await expect.poll(async () => (await values()).length).toBe(3)
+    const heading = (name: RegExp) => page.getByRole('columnheader', { name })
+    expect(await heading(/^When/).getAttribute('aria-sort')).toBe('descending')
+    const sorted = (await values()).toSorted((one, other) => one - other)
+    await heading(/^Value/)
+      .getByRole('button')
+      .click()
+    await expect.poll(values).toEqual(sorted.toReversed())
+    expect([await heading(/^Value/).getAttribute('aria-sort'), page.url()]).toEqual([
+      'descending',
+      expect.stringContaining('sort=-value'),
+    ])
+    await heading(/^Value/)
+      .getByRole('button')
+      .click()
+    await expect.poll(values).toEqual(sorted)
+    await page.reload()
+    await expect.poll(values).toEqual(sorted)
+    await heading(/^When/).getByRole('button').click()
+    await expect.poll(() => page.url()).not.toContain('sort=')
+  })
+
+  it('has a choice of the order where its headings have no room, and says that not all are sorted', async () => {
+    const prepare = (asking: Page) =>
+      asking.route('**/analytics?*order=largest*', async (route) => {
+        const answer = (await (await route.fetch()).json()) as object
+        return route.fulfill({ json: { ...answer, isCut: true } })
+      })
+    const { page } = await dashboard.visit('/payments', { viewport: { width: 390, height: 844 }, prepare })
+    await page.getByLabel('Order').selectOption('Largest first')
+    await page.getByText('Only the latest 2,000 of these payments are sorted by value.').waitFor()
+    await page.getByRole('table', { name: 'Payments, largest first' }).waitFor()
+    await page.getByLabel('Order').selectOption('Newest first')
+    await expect.poll(() => page.getByText('are sorted by value').count()).toBe(0)
+    await page.setViewportSize({ width: 1440, height: 900 })
+    await page.getByRole('columnheader', { name: /^Value/ }).waitFor()
+    expect(await page.getByLabel('Order').isVisible()).toBe(false)
+  })
+
   it('covers all time while a search is on, and says so', async () => {
-    const { page } = await dashboard.visit('/payments?q=a-long', { prepare: answering(() => list) })
+    const { page } = await dashboard.browse('/payments?q=a-long', { prepare })
     const period = page.getByRole('group', { name: 'Period' })
     expect(await period.getByRole('radio', { name: 'All' }).isChecked()).toBe(true)
     expect(await period.getByRole('radio', { name: '30 d' }).isDisabled()).toBe(true)
@@ -257,22 +226,12 @@ describe('the list of payments', () => {
   })
 
   it('says which of its rows a page has, if their number is exact', async () => {
-    const page1 = Array.from({ length: 25 }, (_, index) => ({ ...verified, id: `one-${index}` }))
-    const page2 = Array.from({ length: 3 }, (_, index) => ({ ...verified, id: `two-${index}` }))
-    let isCut = false
-    const answer = (query: URLSearchParams) => {
-      if (query.has('cursor')) return { revenueToken: 'USDC', records: page2, next: null }
-      const sums = { ...list.totals, payments: 20, unaccepted: 7, notOnChain: 1, isCut }
-      return { ...list, records: page1, next: 'more', totals: sums }
-    }
-    const { page } = await dashboard.visit('/payments', { prepare: answering(answer) })
+    const { page } = await dashboard.browse('/payments?status=Verified', { prepare })
     const said = page.locator('.pages [role=status]')
-    await said.waitFor()
-    expect(await said.innerText()).toBe('1–25 of 28')
+    await expect.poll(() => said.innerText()).toBe('1–25 of 28')
     await page.getByRole('button', { name: 'Next' }).click()
     await expect.poll(() => said.innerText()).toBe('26–28 of 28')
-    isCut = true
-    await page.reload()
+    await dashboard.browse('/payments?status=Expired', { prepare })
     await expect.poll(() => said.innerText()).toBe('Page 1')
   })
 
@@ -288,7 +247,7 @@ describe('the list of payments', () => {
   })
 
   it('has filters for the verification and for the state on the chain', async () => {
-    const { page } = await dashboard.visit('/payments', { prepare: answering(() => list) })
+    const { page } = await dashboard.browse('/payments', { prepare })
     await page.getByLabel('Verification').selectOption('Pending')
     await page.getByLabel('Chain').selectOption('late')
     await expect.poll(() => new URL(page.url()).search).toBe('?status=Pending&state=late')
@@ -302,7 +261,7 @@ describe('the list of payments', () => {
       const one = { ...verified, ...(isLanded && { refunded: '0.02' }) }
       return { ...list, records: [one], next: query.has('cursor') ? null : 'more' }
     }
-    const prepare = async (page: Page) => {
+    const refunding = async (page: Page) => {
       const good = { ...verified, ...detail, notRefundable: '', refund: { ...refund, state } }
       await answering(answer, { good })(page)
       await page.route(
@@ -310,7 +269,7 @@ describe('the list of payments', () => {
         (route) => route.fulfill({ json: { canSend: true, refunds: [{ ...refund, state }] } }),
       )
     }
-    const { page } = await dashboard.visit('/payments', { prepare })
+    const { page } = await dashboard.visit('/payments', { prepare: refunding })
     await page.getByRole('button', { name: 'Next' }).click()
     await expect.poll(() => page.getByRole('button', { name: 'Next' }).isDisabled()).toBe(true)
     await page.locator('.row-link').click()
@@ -326,39 +285,39 @@ describe('the list of payments', () => {
 })
 
 describe('the panel of a payment', () => {
-  it.each([
+  const sizes = [
     [1440, 900],
     [390, 844],
-  ])('offers the refund with its value and the receipt without scrolling (%i px)', async (width, height) => {
-    const refundable = [{ token: 'SOL', amount: '0.0000665', reason: 'delivered' }]
-    const good = { ...verified, ...detail, token: 'SOL', amount: '0.000133', refundable, notRefundable: '' }
-    const prepare = async (page: Page) => {
-      await answering(() => list, { good })(page)
-      await page.route('**/sign-in', (route) => route.fulfill({ json: { signedIn: true, owner: true } }))
-    }
-    const { page } = await dashboard.visit('/payments?payment=good', { viewport: { width, height }, prepare })
-    const panel = page.getByRole('dialog', { name: 'Payment' })
-    for (const name of ['Refund the payment…', 'Signed receipt']) {
-      const box = await panel.getByRole('button', { name }).boundingBox()
-      expect((box?.y ?? height) + (box?.height ?? 0)).toBeLessThan(height / 2)
-    }
-    const lines = panel.locator('.fact').filter({ hasText: /^(Received|Record)/ })
-    const heights = await lines.evaluateAll((all) => all.map((one) => one.clientHeight))
-    expect(heights).toHaveLength(2)
-    expect(Math.max(...heights) - Math.min(...heights)).toBeLessThan(2)
-    await panel.getByRole('button', { name: 'Refund the payment…' }).click()
-    await page.getByRole('dialog', { name: 'Refund' }).getByText('0.0000665 SOL (≈ 0.01 USDC when paid)').waitFor()
-  })
+  ] as const
+  it.each(cells(sizes, 2, 1))(
+    'offers the refund with its value and the receipt without scrolling (%i px)',
+    async (width, height) => {
+      const refundable = [{ token: 'SOL', amount: '0.0000665', reason: 'delivered' }]
+      const good = { ...verified, ...detail, token: 'SOL', amount: '0.000133', refundable, notRefundable: '' }
+      const asOwner = async (page: Page) => {
+        await answering(() => list, { good })(page)
+        await page.route('**/sign-in', (route) => route.fulfill({ json: { signedIn: true, owner: true } }))
+      }
+      const { page } = await dashboard.visit('/payments?payment=good', {
+        viewport: { width, height },
+        prepare: asOwner,
+      })
+      const panel = page.getByRole('dialog', { name: 'Payment' })
+      for (const name of ['Refund the payment…', 'Signed receipt']) {
+        const box = await panel.getByRole('button', { name }).boundingBox()
+        expect((box?.y ?? height) + (box?.height ?? 0)).toBeLessThan(height / 2)
+      }
+      const lines = panel.locator('.fact').filter({ hasText: /^(Received|Record)/ })
+      const heights = await lines.evaluateAll((all) => all.map((one) => one.clientHeight))
+      expect(heights).toHaveLength(2)
+      expect(Math.max(...heights) - Math.min(...heights)).toBeLessThan(2)
+      await panel.getByRole('button', { name: 'Refund the payment…' }).click()
+      await page.getByRole('dialog', { name: 'Refund' }).getByText('0.0000665 SOL (≈ 0.01 USDC when paid)').waitFor()
+    },
+  )
 
   it('says that a claim is not on chain yet, and that nothing was received', async () => {
-    const claimed = {
-      ...invented,
-      ...detail,
-      timeline: [{ at: verified.timestamp, event: 'claimed', note: 'No node has returned it yet.' }],
-    }
-    const { page } = await dashboard.visit('/payments?payment=invented', {
-      prepare: answering(() => list, { invented: claimed }),
-    })
+    const { page } = await dashboard.browse('/payments?payment=invented', { prepare })
     const panel = page.getByRole('dialog', { name: 'Payment' })
     await panel.getByText('Claimed, not on chain yet').waitFor()
     expect(await panel.getByText('Paid on chain').count()).toBe(0)
@@ -368,8 +327,7 @@ describe('the panel of a payment', () => {
   })
 
   it('leads from the kind of its problem to the problems, and has the value of its row', async () => {
-    const short = { ...records[1], ...detail }
-    const { page } = await dashboard.visit('/payments?payment=short', { prepare: answering(() => list, { short }) })
+    const { page } = await dashboard.browse('/payments?payment=short', { prepare })
     const panel = page.getByRole('dialog', { name: 'Payment' })
     await panel.locator('.fact').filter({ hasText: 'Value when paid' }).getByText('0.008 USDC').waitFor()
     await panel.getByRole('link', { name: 'Underpaid' }).click()
@@ -378,30 +336,16 @@ describe('the panel of a payment', () => {
   })
 
   it('names the surplus of an accepted payment', async () => {
-    const above = { ...verified, ...detail, required: '0.001' }
-    const { page } = await dashboard.visit('/payments?payment=good', {
-      prepare: answering(() => list, { good: above }),
-    })
+    const { page } = await dashboard.browse('/payments?payment=above', { prepare })
     const panel = page.getByRole('dialog', { name: 'Payment' })
     await panel.getByRole('link', { name: 'Surplus' }).waitFor()
     expect(await panel.locator('.badge').allInnerTexts()).toEqual(['Verified', 'Surplus'])
   })
 
-  it.each([
-    [{ unit: 'second', amount: '600' }, '0', ['10 minutes']],
-    [{ unit: 'request', amount: '10' }, '3', ['10 requests', '3 requests']],
-    [{ unit: 'byte', amount: '5000000' }, '0', ['5 MB', 'nothing']],
-    [{ unit: 'file', amount: '5000000' }, '2500000', ['this file (5 MB)', '2.5 MB']],
-  ])('names an allowance of %o as the buyer reads it', async (allowance, remaining, words) => {
-    const good = { ...verified, ...detail, allowance, remaining }
-    const { page } = await dashboard.visit('/payments?payment=good', { prepare: answering(() => list, { good }) })
+  it.each(allowances)('names an allowance of %o as the buyer reads it', async (allowance, _remaining, words) => {
+    const { page } = await dashboard.browse(`/payments?payment=${allowance.unit}`, { prepare })
     const facts = page.getByRole('dialog', { name: 'Payment' }).locator('.fact')
-    await facts.filter({ hasText: 'Bought' }).waitFor()
-    expect(
-      await facts
-        .filter({ hasText: /Bought|Left/ })
-        .locator('dd')
-        .allInnerTexts(),
-    ).toEqual(words)
+    const shown = facts.filter({ hasText: /Bought|Left/ }).locator('dd')
+    await expect.poll(() => shown.allInnerTexts()).toEqual(words)
   })
 })

@@ -2,9 +2,10 @@
 import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { readShifts } from '../harness/layout-shift.ts'
-import { contractAnswers } from './contract.ts'
+import { cells } from '../harness/length.ts'
+import { contractAnswers, readContract } from './contract.ts'
 import { refundAnswer } from './contract-outgoing.ts'
-import { abroad, type DashboardFixture, goTo, openDashboard, watchShifts } from './dashboard-fixture.ts'
+import { abroad, changeAnswer, type DashboardFixture, goTo, openDashboard, watchShifts } from './dashboard-fixture.ts'
 
 let dashboard: DashboardFixture
 beforeAll(async () => {
@@ -15,20 +16,11 @@ afterEach(async () => {
   expect(await dashboard.leave()).toEqual([])
 })
 
-const phone = { viewport: { width: 390, height: 844 } }
 const tablet = { viewport: { width: 768, height: 1024 } }
 const desk = { viewport: { width: 1440, height: 900 } }
 
-/** Changes the answers of these paths before the page reads them. */
-async function changeAnswer<Answer>(page: Page, path: string, change: (answer: Answer) => unknown): Promise<void> {
-  await page.route(
-    (url) => url.pathname === path,
-    async (route) => route.fulfill({ json: change((await (await route.fetch()).json()) as Answer) }),
-  )
-}
-
 describe('problems', () => {
-  it.each([1440, 768, 390])('move nothing while they load, also with a refund (%i px)', async (width) => {
+  it.each(cells([1440, 768, 390], 3, 2))('move nothing while they load, also with a refund (%i px)', async (width) => {
     const at = new Date().toISOString()
     const { payment: _payment, ...refund } = refundAnswer('/api/weather', at)
     const sums = { required: '0.25', received: '0.25', token: 'USDC' }
@@ -55,7 +47,7 @@ describe('problems', () => {
 })
 
 describe('a visitor', () => {
-  it.each([1440, 390])('sees the sign-in form without a shift of the page (%i px)', async (width) => {
+  it.each(cells([1440, 390], 2, 1))('sees the sign-in form without a shift of the page (%i px)', async (width) => {
     const viewer = await dashboard.visit('', { ...abroad, viewport: { width, height: 900 }, prepare: watchShifts })
     viewer.forgive(/status of 401/)
     const { page } = viewer
@@ -92,9 +84,7 @@ describe('a visitor', () => {
 
 describe('an address', () => {
   it('without a screen says so, and marks no entry of the menu', async () => {
-    const { page } = await dashboard.visit('')
-    await page.locator('.plot').waitFor()
-    await page.goto(`${dashboard.service.url}/dashboard/nothere`)
+    const { page } = await dashboard.visit('/nothere')
     await page.getByRole('heading', { name: 'Page not found' }).waitFor()
     expect(await page.locator('.ways a[aria-current]').count()).toBe(0)
     await page.getByRole('link', { name: 'Go to Home' }).click()
@@ -105,7 +95,7 @@ describe('an address', () => {
     ['/endpoint?name=GET /api/unknown', 'Endpoint not found', 'All endpoints'],
     ['/payer?name=nobody', 'Payer not found', 'All payers'],
   ])('of an unknown record says so (%s)', async (address, title, link) => {
-    const { page } = await dashboard.visit(address)
+    const { page } = await dashboard.browse(address)
     await page.getByRole('heading', { name: title }).waitFor()
     expect(await page.locator('.plot, .tile').count()).toBe(0)
     await page.getByRole('link', { name: link }).click()
@@ -119,60 +109,6 @@ describe('an address', () => {
   })
 })
 
-describe('webhooks', () => {
-  interface Answer {
-    readonly receivers: readonly object[]
-    readonly deliveries: readonly object[]
-  }
-  const address = 'https://shop.example/hooks/paystile/payments/of/this/service'
-  const visit = (names: readonly string[]) =>
-    dashboard.visit('/webhooks', {
-      ...tablet,
-      prepare: (page) =>
-        changeAnswer<Answer>(page, '/api/webhooks', () => ({
-          receivers: names.map((name) => ({ name, address, events: ['payment.confirmed'] })),
-          deliveries: names.map((receiver) => ({
-            ...{ id: receiver, type: 'payment.confirmed', state: 'waiting', receiver, address },
-            ...{ at: new Date().toISOString(), attempts: 1, why: '' },
-          })),
-        })),
-    })
-
-  it('do not repeat the only receiver in each line on a tablet', async () => {
-    const { page } = await visit(['one'])
-    await page.locator('tbody tr').first().waitFor()
-    const heading = page.getByRole('columnheader', { name: 'Receiver' })
-    expect(await heading.isVisible()).toBe(false)
-    await page.setViewportSize(desk.viewport)
-    await heading.waitFor()
-  })
-
-  it('show each of several receivers in one line, and cut off only its start', async () => {
-    const { page } = await visit(['one', 'other'])
-    const cell = page.getByRole('cell', { name: address.slice('https://'.length) }).first()
-    await cell.waitFor()
-    expect(await cell.getAttribute('title')).toBe(address)
-    expect(await page.locator('.table-box').evaluate((one) => one.scrollWidth - one.clientWidth)).toBe(0)
-    const [end, edge] = await cell.evaluate((one) =>
-      [one.querySelector('bdi'), one].map((part) => part?.getBoundingClientRect().right ?? 0),
-    )
-    expect(end).toBeLessThanOrEqual(edge ?? 0)
-    await page.getByRole('row').getByText('Retrying').first().waitFor()
-    const height = (selector: string) =>
-      page
-        .locator(selector)
-        .first()
-        .evaluate((one) => one.clientHeight)
-    expect(await height('tbody tr')).toBeLessThan(48)
-  })
-
-  it('name the command that tests a receiver in one line on a wide screen', async () => {
-    const { page } = await dashboard.visit('/webhooks', desk)
-    const lines = await page.locator('.command code').evaluate((one) => one.clientHeight / 16)
-    expect(lines).toBeLessThan(3)
-  })
-})
-
 describe('a payment that its payer can still claim', () => {
   const visit = (refundableFrom: string) =>
     dashboard.visit('/payments?payment=r1', {
@@ -181,7 +117,7 @@ describe('a payment that its payer can still claim', () => {
         await contractAnswers(page)
         await page.route('**/analytics/r1', async (route) => {
           const why = `the payer can still claim the payment; try again at ${refundableFrom}`
-          const { refund: _refund, ...answer } = await readContract(page, '/analytics/r1')
+          const { refund: _refund, ...answer } = readContract('/analytics/r1')
           return route.fulfill({ json: { ...answer, notRefundable: why, refundableFrom } })
         })
       },
@@ -195,35 +131,18 @@ describe('a payment that its payer can still claim', () => {
     expect(await text.innerText()).toMatch(/from (?:\d{1,2} \w+, |\w+ \d{1,2}, )?\d\d:\d\d on\.$/)
     expect(await page.getByText('Not possible').count()).toBe(0)
   })
-
-  it('has the day beside the time if that is not today', async () => {
-    const { page } = await visit('2030-12-03T13:41:47.197Z')
-    await page.getByText('You can refund it from Dec 3, 19:12 on.').waitFor()
-  })
 })
-
-/** An answer of the contract, read without the page. */
-async function readContract(page: Page, path: string): Promise<Record<string, unknown>> {
-  const context = await page.context().browser()?.newContext()
-  const other = await context?.newPage()
-  if (!context || !other) throw new Error('no browser')
-  await contractAnswers(other)
-  await other.goto(dashboard.service.url)
-  const answer = await other.evaluate(async (address) => (await fetch(address)).json(), path)
-  await context.close()
-  return answer
-}
 
 describe('the service', () => {
   it('shows a route by the name that its endpoint has everywhere', async () => {
-    const { page } = await dashboard.visit('/service')
+    const { page } = await dashboard.browse('/service')
     const row = page.getByRole('row').filter({ hasText: '/api/moon' })
     await row.waitFor()
     expect(await row.getByRole('link').innerText()).toBe('/api/moon')
     expect(await row.getByText('GET').count()).toBe(0)
   })
 
-  it.each([390, 768])(
+  it.each(cells([390, 768], 2))(
     'keeps each price, change and time on one line, and says what a price buys (%i px)',
     async (width) => {
       const { page } = await dashboard.visit('/service', {
@@ -243,30 +162,11 @@ describe('the service', () => {
   )
 
   it('lists SOL beside the tokens with a mint', async () => {
-    const { page } = await dashboard.visit('/service')
+    const { page } = await dashboard.browse('/service')
     const tokens = page.getByRole('region', { name: 'Tokens' })
     const sol = tokens.locator('.fact').filter({ hasText: /^SOL/ })
     await sol.getByText('Offered', { exact: true }).waitFor()
     await sol.getByText('has no mint').waitFor()
-  })
-
-  it('keeps the button that copies a value beside it', async () => {
-    const { page } = await dashboard.visit('/service', desk)
-    const fact = page.locator('.fact').filter({ hasText: 'Genesis' })
-    await fact.waitFor()
-    const ends = await fact.evaluate((one) => {
-      const range = document.createRange()
-      range.selectNodeContents(one.querySelector('code') as Element)
-      const button = one.querySelector('button')?.getBoundingClientRect().left ?? 0
-      return button - range.getBoundingClientRect().right
-    })
-    expect(ends).toBeLessThan(12)
-  })
-
-  it('keeps the method and the path of a route together', async () => {
-    const { page } = await dashboard.visit('/service', { prepare: (asking) => contractAnswers(asking, 'POST /orders') })
-    const cell = page.getByRole('region', { name: 'Upstreams' }).locator('td:last-child').first()
-    expect(await cell.textContent()).toBe('POST\u00a0/orders')
   })
 })
 
@@ -274,7 +174,7 @@ describe('figures', () => {
   it('without a base say so: a conversion without requests, and a change from almost nothing', async () => {
     const prepare = async (page: Page) => {
       await contractAnswers(page)
-      const { summary: whole, ...overview } = await readContract(page, '/api/analytics/overview')
+      const { summary: whole, ...overview } = readContract('/api/analytics/overview')
       const summary = whole as { readonly previous: object }
       const funnel = { challenged: 0, paid: 4, delivered: 3 }
       const previous = { ...summary.previous, totalRevenue: '0.01' }
@@ -289,48 +189,51 @@ describe('figures', () => {
     expect(await tile('Revenue').locator('.tile-trend').textContent()).toMatch(/^↑\u2009up by over 1,000% vs/)
   })
 
-  it.each(['', '/endpoints', '/payers'])('of a column have the same number of decimals (%s)', async (screen) => {
-    const amounts = ['0.4', '0.135', '0.1', '0.031']
-    const made = amounts.map((revenue, index) => ({ revenue, gross: revenue, refunded: index === 1 ? '0.02' : '0' }))
-    const at = new Date().toISOString()
-    const lines = made.map((one, index) => ({
-      ...one,
-      payments: 1,
-      unvalued: 0,
-      received: { USDC: one.revenue },
-      index,
-    }))
-    const prepare = async (page: Page) => {
-      await contractAnswers(page)
-      const overview = (await readContract(page, '/api/analytics/overview')) as { summary: object }
-      const topEndpoints = lines.map(({ index, ...one }) => ({ ...one, path: `/${index}`, calls: 1 }))
-      const give = (path: string, json: object) =>
-        page.route(
-          (url) => url.pathname === path,
-          (route) => route.fulfill({ json }),
-        )
-      await give('/api/analytics/overview', { ...overview, summary: { ...overview.summary, topEndpoints } })
-      const base = { revenueToken: 'USDC', from: null, to: null, next: null }
-      const revenue = lines.map(({ index, ...one }) => ({ ...one, endpoint: `/${index}`, sentBack: {} }))
-      await give('/analytics', { ...base, usage: [], revenue })
-      const payers = lines.map(({ index, ...one }) => ({
+  it.each(cells(['', '/endpoints', '/payers'], 3))(
+    'of a column have the same number of decimals (%s)',
+    async (screen) => {
+      const amounts = ['0.4', '0.135', '0.1', '0.031']
+      const made = amounts.map((revenue, index) => ({ revenue, gross: revenue, refunded: index === 1 ? '0.02' : '0' }))
+      const at = new Date().toISOString()
+      const lines = made.map((one, index) => ({
         ...one,
-        payer: `p${index}`,
-        first: at,
-        last: at,
-        sentBack: {},
+        payments: 1,
+        unvalued: 0,
+        received: { USDC: one.revenue },
+        index,
       }))
-      await give('/analytics/payers', { ...base, payers })
-    }
-    const { page } = await dashboard.visit(screen, { ...desk, prepare })
-    const table = page.locator('table').filter({ has: page.getByRole('columnheader', { name: /^Revenue, USDC/ }) })
-    await table.waitFor()
-    const headings = await table.locator('th').allInnerTexts()
-    const read = (name: RegExp) =>
-      table.locator(`td:nth-child(${headings.findIndex((one) => name.test(one)) + 1})`).allInnerTexts()
-    expect(await read(/^Revenue/)).toEqual(['0.400', '0.135', '0.100', '0.031'])
-    expect(await read(/^Refunded/)).toEqual(['–', '0.02', '–', '–'])
-  })
+      const prepare = async (page: Page) => {
+        await contractAnswers(page)
+        const overview = readContract<{ readonly summary: object }>('/api/analytics/overview')
+        const topEndpoints = lines.map(({ index, ...one }) => ({ ...one, path: `/${index}`, calls: 1 }))
+        const give = (path: string, json: object) =>
+          page.route(
+            (url) => url.pathname === path,
+            (route) => route.fulfill({ json }),
+          )
+        await give('/api/analytics/overview', { ...overview, summary: { ...overview.summary, topEndpoints } })
+        const base = { revenueToken: 'USDC', from: null, to: null, next: null }
+        const revenue = lines.map(({ index, ...one }) => ({ ...one, endpoint: `/${index}`, sentBack: {} }))
+        await give('/analytics', { ...base, usage: [], revenue })
+        const payers = lines.map(({ index, ...one }) => ({
+          ...one,
+          payer: `p${index}`,
+          first: at,
+          last: at,
+          sentBack: {},
+        }))
+        await give('/analytics/payers', { ...base, payers })
+      }
+      const { page } = await dashboard.visit(screen, { ...desk, prepare })
+      const table = page.locator('table').filter({ has: page.getByRole('columnheader', { name: /^Revenue, USDC/ }) })
+      await table.waitFor()
+      const headings = await table.locator('th').allInnerTexts()
+      const read = (name: RegExp) =>
+        table.locator(`td:nth-child(${headings.findIndex((one) => name.test(one)) + 1})`).allInnerTexts()
+      expect(await read(/^Revenue/)).toEqual(['0.400', '0.135', '0.100', '0.031'])
+      expect(await read(/^Refunded/)).toEqual(['–', '0.02', '–', '–'])
+    },
+  )
 })
 
 describe('the first steps', () => {
@@ -348,90 +251,9 @@ describe('the first steps', () => {
   })
 })
 
-describe('a phone', () => {
-  it('shows the name of a figure right above it', async () => {
-    for (const prepare of [contractAnswers, undefined]) {
-      const { page } = await dashboard.visit('', { ...phone, ...(prepare && { prepare }) })
-      await page.locator('.tile').first().waitFor()
-      const gaps = await page.locator('.tile').evaluateAll((tiles) =>
-        tiles.map((tile) => {
-          const range = document.createRange()
-          range.selectNodeContents(tile.querySelector('dt') as Element)
-          const value = tile.querySelector('.tile-value')?.getBoundingClientRect().top ?? 0
-          return value - range.getBoundingClientRect().bottom
-        }),
-      )
-      expect(gaps).toEqual(gaps.map(() => expect.toSatisfy((gap) => gap < 8)))
-    }
-  })
-
-  it('keeps the name of an open screen within its part of the bar', async () => {
-    const { page } = await dashboard.visit('/settlement', phone)
-    for (const screen of ['/settlement', '/webhooks']) {
-      await goTo(page, screen)
-      const part = page.locator('.ways summary')
-      const room = await part.evaluate((one) => {
-        const { left, right } = one.getBoundingClientRect()
-        const range = document.createRange()
-        range.selectNode(one.querySelector('.way-open')?.firstChild as Node)
-        const parts = [range, ...one.querySelectorAll('.icon')].map((part) => part.getBoundingClientRect())
-        return Math.min(...parts.map((part) => Math.min(part.left - left, right - part.right)))
-      })
-      expect([screen, room]).toEqual([screen, expect.toSatisfy((one) => one >= 4)])
-    }
-  })
-
-  it('has no list of keys, and its settings are sentences', async () => {
-    const { page } = await dashboard.visit('/payments', { ...phone, hasTouch: true, isMobile: true })
-    await page.locator('summary', { hasText: 'Settings' }).click()
-    await page.getByText('Times in').waitFor()
-    expect(await page.locator('.menu-list').getByRole('button', { name: /^Keys/ }).count()).toBe(0)
-    const words = await page.locator('.setting label').allInnerTexts()
-    expect(words).toContain('Local time')
-  })
-})
-
-describe('paper', () => {
-  it('has the dates of the period', async () => {
-    const { page } = await dashboard.visit('/endpoints?period=custom&from=2026-03-01&to=2026-03-07')
-    await page.locator('tbody tr, .notice').first().waitFor()
-    await page.emulateMedia({ media: 'print' })
-    const shown = page.locator('.period').filter({ visible: true })
-    expect(await shown.innerText()).toBe('Mar 1, 2026 – Mar 7, 2026')
-  })
-
-  it('breaks no name of an endpoint within a word', async () => {
-    const { page } = await dashboard.visit('/sign-in', {
-      viewport: { width: 718, height: 1016 },
-      prepare: (asking) => contractAnswers(asking, '/api/calendar'),
-    })
-    await page.emulateMedia({ media: 'print' })
-    for (const screen of ['', '/endpoints', '/payments', '/problems', '/service']) {
-      await goTo(page, screen)
-      await page.locator('td.endpoint').first().waitFor()
-      const lines = await page.locator('td.endpoint').evaluateAll((cells) =>
-        cells.map((cell) => {
-          const texts = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT)
-          let most = 0
-          for (let text = texts.nextNode(); text; text = texts.nextNode()) {
-            const start = (text.textContent ?? '').indexOf('calendar')
-            if (start < 0) continue
-            const range = document.createRange()
-            range.setStart(text, start)
-            range.setEnd(text, start + 'calendar'.length)
-            most = Math.max(most, range.getClientRects().length)
-          }
-          return most
-        }),
-      )
-      expect([screen, Math.max(...lines)]).toEqual([screen, 1])
-    }
-  })
-})
-
 describe('rewards', () => {
   it('name the payee and the role in the heading of their column', async () => {
-    const { page } = await dashboard.visit('/rewards', { prepare: contractAnswers })
+    const { page } = await dashboard.browse('/rewards', { prepare: contractAnswers })
     await page
       .getByRole('region', { name: 'Payees' })
       .getByRole('columnheader', { name: 'Payee and role', exact: true })

@@ -68,5 +68,5 @@ export async function installWallet(page: Page, wallet: FakeWallet = {}): Promis
     addEventListener('wallet-standard:app-ready', (event) => register((event as CustomEvent).detail))
     dispatchEvent(new CustomEvent('wallet-standard:register-wallet', { detail: register }))
   }, wallet)
-  undoAtLeave(page, () => script.dispose())
+  undoAtLeave(page, script)
 }

@@ -7,7 +7,8 @@ import {
   type KeyPairSigner,
   partiallySignTransaction,
 } from '@solana/kit'
-import type { BrowserContext } from 'playwright-core'
+import type { Page } from 'playwright-core'
+import { undoAtLeave } from '../harness/left-pages.ts'
 
 export interface RealWallet {
   /** How often it was asked to sign. */
@@ -16,11 +17,12 @@ export interface RealWallet {
   decline(): void
 }
 
-/** For all pages of a context that are opened from now on. */
-export async function installRealWallet(context: BrowserContext, signer: KeyPairSigner): Promise<RealWallet> {
+/** For all documents that the pages of a page's context open from now on, until the test leaves it. */
+export async function installRealWallet(page: Page, signer: KeyPairSigner): Promise<RealWallet> {
+  const context = page.context()
   let asked = 0
   let isDeclining = false
-  await context.exposeFunction('signForTest', async (transaction: string): Promise<string | null> => {
+  const exposed = await context.exposeFunction('signForTest', async (transaction: string): Promise<string | null> => {
     asked += 1
     if (isDeclining) {
       isDeclining = false
@@ -30,7 +32,7 @@ export async function installRealWallet(context: BrowserContext, signer: KeyPair
     const signed = await partiallySignTransaction([signer.keyPair], draft)
     return getBase64Decoder().decode(getTransactionEncoder().encode(signed))
   })
-  await context.addInitScript((address) => {
+  const script = await context.addInitScript((address) => {
     const { signForTest } = window as unknown as { signForTest(transaction: string): Promise<string | null> }
     const chains = ['solana:localnet']
     const account = { address, publicKey: new Uint8Array(32), chains, features: [] }
@@ -59,6 +61,7 @@ export async function installRealWallet(context: BrowserContext, signer: KeyPair
     addEventListener('wallet-standard:app-ready', (event) => register((event as CustomEvent).detail))
     dispatchEvent(new CustomEvent('wallet-standard:register-wallet', { detail: register }))
   }, signer.address)
+  for (const change of [script, exposed]) undoAtLeave(page, change)
   return {
     asked: () => asked,
     decline: () => {

@@ -1,6 +1,7 @@
 /** A wallet as a browser extension brings it (Wallet Standard). It really signs: with a key that stays with the test. */
 import { type KeyPairSigner, signBytes } from '@solana/kit'
 import type { Page } from 'playwright-core'
+import { undoAtLeave } from '../harness/left-pages.ts'
 
 /** For `visit`: announces a wallet of each name. They sign once `lendKeys` has given them their keys. */
 export function walletScript(people: Readonly<Record<string, string>>): string {
@@ -8,11 +9,12 @@ export function walletScript(people: Readonly<Record<string, string>>): string {
 }
 
 export async function lendKeys(page: Page, people: Readonly<Record<string, KeyPairSigner>>): Promise<void> {
-  await page.exposeFunction('signFor', async (name: string, bytes: number[]) => {
+  const exposed = await page.exposeFunction('signFor', async (name: string, bytes: number[]) => {
     const signer = people[name]
     if (!signer) throw new Error('declined')
     return [...(await signBytes(signer.keyPair.privateKey, Uint8Array.from(bytes)))]
   })
+  undoAtLeave(page, exposed)
 }
 
 /** Runs in the page. */
