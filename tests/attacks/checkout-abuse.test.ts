@@ -61,9 +61,9 @@ async function openWhole(more: Partial<ProviderOptions> = {}) {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-let whole: Promise<string>
-beforeAll(() => {
-  whole = openWhole()
+let whole: string
+beforeAll(async () => {
+  whole = await openWhole()
 })
 
 it('pages at /pay and drafts for wallets are limited for each client, as they are elsewhere', async () => {
@@ -169,7 +169,7 @@ it.each<[string, RegExp, Move]>([
   ],
 ])('T180: a transaction that a stranger has signed does not hold up the purchase: %s', async (_name, why, move) => {
   const { world, payer } = shop
-  const url = await whole
+  const url = whole
   const { requestId } = (await (await fetch(`${url}/data`)).json()) as Challenge
   const page = atPay(url, requestId)
   const stranger = await world.person()

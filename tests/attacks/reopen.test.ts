@@ -1,6 +1,6 @@
 /** A purchase that a browser may open again for some minutes: only this browser, only this address, only so long. */
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { CheckoutFacts } from '../../src/core/checkout/messages.ts'
 import { decodeSignature } from '../../src/core/encoding/base58.ts'
 import type { Ledger } from '../../src/core/ports/ledger.ts'
@@ -70,9 +70,6 @@ const isServed = async (visitor: Visitor, path = '/data') => (await visitor.go(p
 const headerOf = ({ cookies }: Visitor) => [...cookies].map(([name, value]) => `${name}=${value}`).join('; ')
 
 describe('a purchase that can be opened again', () => {
-  // Open shops would ask the chain, and count against the limit of the next.
-  afterEach(() => fixture.closeShops())
-
   it('T186: is open for the same browser until its minutes are over, counted from the first time', async () => {
     const { url } = await open()
     const { visitor, requestId } = await buy(url)

@@ -12,6 +12,7 @@ import { createWallClock } from '../../src/host/clock.ts'
 import { createVerifier } from '../../src/host/keys/ed25519.ts'
 import { createHttpTransport } from '../../src/host/net/transport.ts'
 import { type Localnet, startLocalnet } from '../../src/localnet/index.ts'
+import { createClosers } from '../harness/closers.ts'
 
 export interface Question {
   readonly id: number
@@ -119,7 +120,7 @@ export async function createNodesFixture(slotMs = 50): Promise<NodesFixture> {
   const payer = await createWallet(new Uint8Array(32).fill(5))
   const shop = await createWallet(new Uint8Array(32).fill(6))
   const rpc = createRpc({ urls: [localnet.rpcUrl], transport: http.transport })
-  const closers: (() => Promise<void>)[] = []
+  const closers = createClosers()
   await localnet.fund(payer.address, { SOL: 10_000_000_000n, USDC: 50_000_000n })
   await localnet.fund(shop.address, { SOL: 1_000_000_000n, USDC: 0n })
 
@@ -134,7 +135,7 @@ export async function createNodesFixture(slotMs = 50): Promise<NodesFixture> {
   const rpcOf = scripted(localnet.rpcUrl, http.transport)
   function open(parts: Pick<ChainParts, 'rpc'> & Partial<ChainParts>): Chain {
     const chain = createChain({ verifier: createVerifier(), genesis: localnet.genesisHash, clock, log, ...parts })
-    closers.push(() => chain.close())
+    closers.add(() => chain.close())
     return chain
   }
   const direct = open({ rpc })
@@ -164,7 +165,7 @@ export async function createNodesFixture(slotMs = 50): Promise<NodesFixture> {
     },
     effectOf: async (signature) => foundIn(await direct.read(signature, 2_000)),
     async close() {
-      for (const close of closers) await close()
+      await closers.close()
       await http.close()
       await localnet.close()
     },

@@ -8,6 +8,7 @@ import type { Log } from '../../src/core/runtime.ts'
 import type { GatewayConfig } from '../../src/gateway/config/schema.ts'
 import { createGateway, type Gateway } from '../../src/gateway/gateway.ts'
 import type { PaywallEvent } from '../../src/paywall/config/events.ts'
+import { createClosers } from '../harness/closers.ts'
 import { createLocalnetFixture, type LocalnetFixture, proofOf } from '../harness/localnet-fixture.ts'
 import { useTemporaryHome } from '../harness/shop.ts'
 
@@ -60,13 +61,13 @@ export async function createGatewayFixture(): Promise<GatewayFixture> {
   const home = useTemporaryHome()
   const world = await createLocalnetFixture()
   const payer = await world.person()
-  const closers: (() => unknown)[] = []
+  const closers = createClosers()
   const logged: string[] = []
   const note = (event: string, facts?: unknown) => void logged.push(JSON.stringify({ event, facts }))
   const log: Log = { info: note, warn: note, error: note }
   const startUpstream = async () => {
     const made = await openUpstream()
-    closers.push(made.close)
+    closers.add(made.close)
     return made
   }
   const upstream = await startUpstream()
@@ -93,14 +94,14 @@ export async function createGatewayFixture(): Promise<GatewayFixture> {
         ...config,
       })
       const url = await gateway.listen()
-      closers.push(() => gateway.close())
+      closers.add(() => gateway.close())
       const report = await gateway.readiness()
       if (!report.ready) throw new Error(report.why)
       return gateOf(world, payer, gateway, url, events)
     },
-    defer: (close) => void closers.push(close),
+    defer: closers.add,
     close: async () => {
-      for (const close of closers.reverse()) await close()
+      await closers.close()
       await world.close()
       home.remove()
     },

@@ -6,6 +6,7 @@ import type { Log } from '../../src/core/runtime.ts'
 import type { LocalnetOptions } from '../../src/localnet/index.ts'
 import type { ProviderOptions } from '../../src/paywall/config/options.ts'
 import { adapters, type Handler, type Serve } from './adapters.ts'
+import { createClosers } from './closers.ts'
 import { createFace, type FakeNode } from './fake-node.ts'
 import { createLocalnetFixture, type LocalnetFixture } from './localnet-fixture.ts'
 import { openShop, type Shop, useTemporaryHome } from './shop.ts'
@@ -24,10 +25,8 @@ export interface ShopFixture {
   open(options?: Partial<ProviderOptions>, serve?: Serve, handler?: Handler): Promise<Shop>
   /** Another node of the same chain. */
   fakeNode(): Promise<FakeNode>
-  /** To be done at the end, the last first. */
+  /** To be done at the end of the test, or at the end of all if no test runs; the last first. */
   defer(close: () => unknown): void
-  /** Closes all shops and nodes, so that they do not ask the chain during later tests. */
-  closeShops(): Promise<void>
   close(): Promise<void>
 }
 
@@ -38,10 +37,7 @@ export async function createShopFixture(localnet?: LocalnetOptions): Promise<Sho
   const logged: string[] = []
   const note = (event: string, facts?: unknown) => void logged.push(JSON.stringify({ event, facts }))
   const log: Log = { info: note, warn: note, error: note }
-  const closers: (() => unknown)[] = []
-  const closeShops = async (): Promise<void> => {
-    for (const close of closers.splice(0).reverse()) await close()
-  }
+  const closers = createClosers()
   const sell: Handler = () => ({ body: 'the secret' })
   return {
     world,
@@ -51,18 +47,17 @@ export async function createShopFixture(localnet?: LocalnetOptions): Promise<Sho
     log,
     open: async (options = {}, serve = serveNode, handler = sell) => {
       const shop = await openShop(world, serve, handler, { waitSeconds: 0, watch: false, log, ...options })
-      closers.push(() => shop.close())
+      closers.add(() => shop.close())
       return shop
     },
     fakeNode: async () => {
       const fakeNode = await createFace(world.localnet.rpcUrl)
-      closers.push(() => fakeNode.close())
+      closers.add(() => fakeNode.close())
       return fakeNode
     },
-    defer: (close) => void closers.push(close),
-    closeShops,
+    defer: closers.add,
     close: async () => {
-      await closeShops()
+      await closers.close()
       await world.close()
       home.remove()
     },

@@ -62,8 +62,6 @@ export interface AttackFixture {
   business(ledger?: string): Business
   payer(units?: bigint): Promise<Payer>
   usdc(payer: Payer): Promise<bigint>
-  /** Closes all replicas, so that they do not ask the chain during later tests. */
-  closeReplicas(): Promise<void>
   close(): Promise<void>
 }
 
@@ -159,7 +157,6 @@ export async function createAttackFixture(slotMs = 50): Promise<AttackFixture> {
       ])
       return BigInt(value.amount)
     },
-    closeReplicas: fixture.closeShops,
     close: fixture.close,
   }
 }

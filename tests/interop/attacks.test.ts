@@ -31,7 +31,6 @@ let fixture: AttackFixture
 beforeAll(async () => {
   fixture = await createAttackFixture()
 })
-afterEach(() => fixture.closeReplicas())
 afterAll(() => fixture.close())
 
 const clients = [

@@ -3,7 +3,7 @@
  * twice, and never forgets a payment.
  */
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { initAgentWallet } from '../../src/client/agent-wallet.ts'
 import type { ForeignProtocol } from '../../src/core/protocol/protocols.ts'
 import { type Agent, bundleClient, startAgent } from '../client/agent-fixture.ts'
@@ -37,7 +37,6 @@ beforeAll(async () => {
   seller = { rpcUrl: world.localnet.rpcUrl, mint: world.usdc.address, recipient: world.recipient.address, sponsor }
 })
 beforeEach(() => fixture.received())
-afterEach(() => fixture.closeShops())
 afterAll(() => fixture.close())
 
 /** A signal that a test waits for. */

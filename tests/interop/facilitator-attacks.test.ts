@@ -1,6 +1,6 @@
 /** Attacks on our facilitator, repetitions, and crashes in the middle of a settlement: one payment, one fee, one sale. */
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { checkPayment } from '../../src/compose/check-payment.ts'
 import { shortMemo } from '../../src/core/payment/memo.ts'
 import { postgresServer } from '../harness/database.ts'
@@ -29,7 +29,6 @@ let fixture: FacilitatorFixture
 beforeAll(async () => {
   fixture = await createFacilitatorFixture()
 })
-afterEach(() => fixture.closeShops())
 afterAll(() => fixture.close())
 
 const inFile = async () => undefined

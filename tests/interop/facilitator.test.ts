@@ -1,5 +1,5 @@
 /** Unmodified servers of x402 settle their clients' payments through our facilitator. */
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { feeLamports, priceUnits } from './attack-fixture.ts'
 import { payWithX402, payWithX402V1 } from './clients.ts'
 import { createFacilitatorFixture, type FacilitatorFixture } from './facilitator-fixture.ts'
@@ -9,7 +9,6 @@ let fixture: FacilitatorFixture
 beforeAll(async () => {
   fixture = await createFacilitatorFixture()
 })
-afterEach(() => fixture.closeShops())
 afterAll(() => fixture.close())
 
 describe('an unmodified server sells to an unmodified client', () => {

@@ -1,5 +1,5 @@
 /** Payments in other protocols that fail on one fork of the chain and land on another. */
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { decodeSignature } from '../../src/core/encoding/base58.ts'
 import { codeOf, eventually } from '../harness/shop.ts'
 import type { AttackFixture, Pay } from './attack-fixture.ts'
@@ -18,7 +18,6 @@ beforeAll(async () => {
   // Blocks stay droppable for 13 s.
   fixture = await createAttackFixture(400)
 })
-afterEach(() => fixture.closeReplicas())
 afterAll(() => fixture.close())
 
 const outcomes = { spent: 0n, lost: 0n, open: feeLamports }

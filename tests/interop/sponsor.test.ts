@@ -1,5 +1,5 @@
 /** The operator's side of sponsoring: notices of a sponsor that pays no more fees. */
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Ledger } from '../../src/core/ports/ledger.ts'
 import type { SponsorNotice } from '../../src/core/ports/sponsor.ts'
 import { eventually } from '../harness/shop.ts'
@@ -10,7 +10,6 @@ let fixture: AttackFixture
 beforeAll(async () => {
   fixture = await createAttackFixture()
 })
-afterEach(() => fixture.closeReplicas())
 afterAll(() => fixture.close())
 
 async function readNotices({ events }: Ledger): Promise<readonly SponsorNotice[]> {

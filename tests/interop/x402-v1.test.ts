@@ -1,6 +1,6 @@
 /** x402 v1: the unmodified client buys, and its credentials, which name no challenge, buy nothing else. */
 import { PaymentRequiredV1Schema } from '@x402/core/schemas'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { SettleResponseSchema, x402ResponseSchema } from 'x402/types'
 import { decodeXPaymentResponse } from 'x402-fetch'
 import { checkPayment } from '../../src/compose/check-payment.ts'
@@ -21,7 +21,6 @@ let fixture: AttackFixture
 beforeAll(async () => {
   fixture = await createAttackFixture()
 })
-afterEach(() => fixture.closeReplicas())
 afterAll(() => fixture.close())
 
 /** The transaction of another credential, presented as x402 v1. */
