@@ -1,8 +1,10 @@
 /** An agent in a process of its own: buys what it is told to, says what happens, and can be made to stop dead on the way. */
 import { writeSync } from 'node:fs'
+import { loadBundle } from '../harness/bundle.cjs'
 
 const { urls, stopAt, client, copies = [], ...options } = JSON.parse(process.env['AGENT_ORDER'] ?? '{}')
-const clients = await Promise.all([client, ...copies].map((path) => import(path)))
+const bundles = [client, ...copies].map(loadBundle)
+const clients = bundles.map(({ exported }) => exported)
 const [{ initAgentWallet }] = clients
 const say = (line) => writeSync(1, `${line}\n`)
 const wallet = await initAgentWallet({ create: false })
@@ -37,4 +39,5 @@ await Promise.all(
     }
   }),
 )
+for (const { keepCompiled } of bundles) keepCompiled?.()
 process.exit(0)
