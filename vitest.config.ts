@@ -54,7 +54,7 @@ const groups = [...new Set(projects.map(joined))]
 /** The full forms that take minutes. They start first, so that none of them runs alone at the end. */
 const longest = [
   'tests/chaos/matrix.test.ts',
-  'tests/torture/slices.test.ts',
+  'tests/torture/slices.long.test.ts',
   'tests/attacks/flood.test.ts',
   'tests/interop/client-crashes.test.ts',
   'tests/pages/dashboard-look.test.ts',

@@ -1,10 +1,9 @@
 /** Servers with slices of bundles, killed under load. `npm run torture -- --slices` does the same. */
 import { expect, it } from 'vitest'
-import { cells, size } from '../harness/length.ts'
 import { runScript } from './script.ts'
 
-const kills = size(5, 12)
-const bought = size(600, 1_600)
+const kills = 6
+const bought = 800
 const largestSlice = Math.min(64, Math.floor(bought / 16))
 
 const runs: readonly (readonly [name: string, seed: number, flags: readonly string[]])[] = [
@@ -22,7 +21,7 @@ interface Bundle {
   readonly singles: number
 }
 
-it.each(cells(runs, runs.length))(
+it.each(runs)(
   'T195: two servers on %s are killed with slices: a bundle is served as bought, and at most three slices more (seed %i)',
   async (_name, seed, flags) => {
     const sizes = ['--kills', kills, '--uses', bought, '--seed', seed].map(String)
