@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { initAgentWallet } from '../../src/client/agent-wallet.ts'
 import type { FakeNode } from '../harness/fake-node.ts'
-import { cells, itInFull } from '../harness/length.ts'
+import { cells, inFull, itInFull, size } from '../harness/length.ts'
 import type { Shop } from '../harness/shop.ts'
 import { type Agent, bundleClient, startAgent } from './agent-fixture.ts'
 import { type ClientFixture, createClientFixture } from './client-fixture.ts'
@@ -58,7 +58,7 @@ async function stuckNode(passesOn: boolean): Promise<{ node: FakeNode; stuck: Pr
   return { node, stuck }
 }
 
-it.each(cells(['paying', 'sent', 'confirmed'], 3, 2))(
+it.each(inFull(['paying', 'sent', 'confirmed']))(
   'T159: killed when %s: the next run goes on, and one payment is made',
   async (stopAt) => {
     const first = start({ stopAt })
@@ -121,10 +121,11 @@ describe('a bundle', () => {
 
   it('is bought once by all processes together, and the next when it is used up', async () => {
     const urls = await bundle(4)
-    const agents = Array.from({ length: 3 }, () => start({ urls: urls(3) }))
+    const agents = Array.from({ length: size(2, 3) }, () => start({ urls: urls(3) }))
     const lines = (await Promise.all(agents.map((agent) => agent.ended()))).flat()
-    expect(lines.filter((line) => line === 'got the secret')).toHaveLength(9)
-    expect([lines.filter((line) => line === 'paying').length, await fixture.received()]).toEqual([3, 3])
+    expect(lines.filter((line) => line === 'got the secret')).toHaveLength(3 * agents.length)
+    const bundles = agents.length
+    expect([lines.filter((line) => line === 'paying').length, await fixture.received()]).toEqual([bundles, bundles])
   })
 
   itInFull(
@@ -137,7 +138,7 @@ describe('a bundle', () => {
     },
   )
 
-  it.each(cells(['paying', 'sent'], 2, 1))(
+  it.each(inFull(['paying', 'sent']))(
     'whose buyer dies when %s is bought once all the same by those who waited',
     async (stopAt) => {
       const urls = await bundle(5)
@@ -181,7 +182,7 @@ it('of downloads into one place that begin at once in several processes, one get
     String(Date.now() + 1_500),
     String(rounds),
   ]
-  const children = Array.from({ length: 4 }, () =>
+  const children = Array.from({ length: size(2, 4) }, () =>
     spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] }),
   )
   const outputs = await Promise.all(

@@ -19,8 +19,13 @@ export function cells<Cell>(all: readonly Cell[], step: number, first = 0): read
   return isLong ? all : all.filter((_cell, index) => index % step === first % step)
 }
 
+/** Cases that only the full form has, because the short form has one of the same rule. */
+export function inFull<Case>(all: readonly Case[]): readonly Case[] {
+  return isLong ? all : []
+}
+
 /** A test that only the full form has, because the short form has one of the same rule. */
-export function itInFull(title: string, run: () => Promise<void>): void {
+export function itInFull(title: string, run: () => Promise<void> | void): void {
   if (isLong) it(title, run)
 }
 

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { checkPayment } from '../../src/compose/check-payment.ts'
 import { shortMemo } from '../../src/core/payment/memo.ts'
 import { postgresServer } from '../harness/database.ts'
+import { cells, isLong, itInFull } from '../harness/length.ts'
 import { createMint, extensions, mintTo } from '../harness/mint.ts'
 import { codeOf, eventually } from '../harness/shop.ts'
 import { blindPreflight, createMortalLedger, feeLamports, priceUnits, recordFailures } from './attack-fixture.ts'
@@ -54,8 +55,10 @@ async function hold(operator: Operator, replica: FacilitatorReplica, units?: big
 const settled = { success: true, transaction: expect.stringMatching(/^\w{80,}$/) }
 const duplicate = { success: false, errorReason: 'duplicate_settlement' }
 
-describe.each(ledgers)('the same payment at two replicas on %s', (_name, place) => {
-  it('gets the same answer for the same Idempotency-Key, at once and later, and lands once', async () => {
+describe.each(ledgers)('the same payment at two replicas on %s', (name, place) => {
+  // In the short form, each of the two on one ledger.
+  const itOn = (ledger: string) => (isLong || name === ledger ? it : itInFull)
+  itOn('SQLite')('gets the same answer for the same Idempotency-Key, at once and later, and lands once', async () => {
     const { operator, replica } = await open(await place())
     const other = await operator.open()
     const { payer, request } = await hold(operator, replica)
@@ -69,7 +72,7 @@ describe.each(ledgers)('the same payment at two replicas on %s', (_name, place) 
     expect(await operator.paid()).toBe(feeLamports)
   })
 
-  it('is reported as a success once without a key, and lands once', async () => {
+  itOn('PostgreSQL')('is reported as a success once without a key, and lands once', async () => {
     const { operator, replica } = await open(await place())
     const other = await operator.open()
     const { request } = await hold(operator, replica)
@@ -218,9 +221,14 @@ describe('a payment that is not the required one', () => {
       'network_mismatch',
     ],
   ]
-  it.each(rows)('is refused by both endpoints and costs nothing: %s', async (_name, change, reason) => {
+  let shared: Awaited<ReturnType<typeof open>> & { readonly request: FacilitatorRequest }
+  // Nothing happens to the payment of these tests, so they share it.
+  beforeAll(async () => {
     const { operator, replica } = await open()
-    const { request } = await hold(operator, replica)
+    shared = { operator, replica, ...(await hold(operator, replica)) }
+  })
+  it.each(rows)('is refused by both endpoints and costs nothing: %s', async (_name, change, reason) => {
+    const { operator, replica, request } = shared
     const changed = change(request)
     const [verified, answered] = [await call(replica, 'verify', changed), await call(replica, 'settle', changed)]
     expect([verified.status, verified.body['isValid'], verified.body['invalidReason']]).toEqual([200, false, reason])
@@ -318,10 +326,11 @@ describe('a payment that is not the required one', () => {
 })
 
 describe('the limits of the sponsor', () => {
-  it.each([
+  const limits = [
     ['perDay, to the lamport', '0.000020002', 2],
     ['perDay, one lamport less', '0.000020001', 1],
-  ] as const)('%s', async (_name, perDay, most) => {
+  ] as const
+  it.each(cells(limits, 2))('%s', async (_name, perDay, most) => {
     const operator = await fixture.operator()
     const replica = await operator.open({ sponsor: { perDay } })
     const answers: unknown[] = []
@@ -389,10 +398,11 @@ describe('the limits of the sponsor', () => {
 })
 
 describe('a facilitator that dies while it settles', () => {
-  it.each([
+  const points = [
     ['after the record and before the transaction is sent', 'after', 'submissions.open'],
     ['after the transaction is sent and before its success is reported', 'before', 'kv.put'],
-  ] as const)('%s: another reports the success once, for one fee', async (_name, when, point) => {
+  ] as const
+  it.each(cells(points, 2, 1))('%s: another reports the success once, for one fee', async (_name, when, point) => {
     const operator = await fixture.operator()
     let dying: FacilitatorReplica | undefined
     const die = (name: string): void => {
@@ -419,32 +429,35 @@ describe('a facilitator that dies while it settles', () => {
     expect(await operator.paid()).toBe(feeLamports)
   })
 
-  it('and never sent the transaction: once it can no longer land, its outcome is final, and nothing was paid', async () => {
-    const operator = await fixture.operator()
-    let dying: FacilitatorReplica | undefined
-    const ledger = createMortalLedger(
-      await operator.connect(),
-      () => {},
-      (name) => {
-        if (name !== 'submissions.open' || !dying) return
-        ledger.die()
-        dying.node.behave(() => 'reset')
-      },
-    )
-    const replica = await operator.open({ ledger })
-    const { payer, request } = await hold(operator, replica)
-    dying = replica
-    await call(replica, 'settle', request)
-    fixture.world.localnet.advanceSlots(500)
-    const next = await operator.open({ ledger: await operator.connect() })
-    const answer = await eventually(
-      () => call(next, 'verify', request),
-      ({ body }) => body['isValid'] === false,
-    )
-    expect(answer.body['invalidReason']).toBe('payment_expired')
-    expect((await call(next, 'settle', request)).body['errorReason']).toBe('payment_expired')
-    expect([await operator.paid(), await fixture.usdc(payer.signer.address)]).toEqual([0n, 1_000_000n])
-  })
+  itInFull(
+    'and never sent the transaction: once it can no longer land, its outcome is final, and nothing was paid',
+    async () => {
+      const operator = await fixture.operator()
+      let dying: FacilitatorReplica | undefined
+      const ledger = createMortalLedger(
+        await operator.connect(),
+        () => {},
+        (name) => {
+          if (name !== 'submissions.open' || !dying) return
+          ledger.die()
+          dying.node.behave(() => 'reset')
+        },
+      )
+      const replica = await operator.open({ ledger })
+      const { payer, request } = await hold(operator, replica)
+      dying = replica
+      await call(replica, 'settle', request)
+      fixture.world.localnet.advanceSlots(500)
+      const next = await operator.open({ ledger: await operator.connect() })
+      const answer = await eventually(
+        () => call(next, 'verify', request),
+        ({ body }) => body['isValid'] === false,
+      )
+      expect(answer.body['invalidReason']).toBe('payment_expired')
+      expect((await call(next, 'settle', request)).body['errorReason']).toBe('payment_expired')
+      expect([await operator.paid(), await fixture.usdc(payer.signer.address)]).toEqual([0n, 1_000_000n])
+    },
+  )
 })
 
 describe('a payment and the own routes of the operator', () => {
@@ -510,6 +523,10 @@ describe('a payment and the own routes of the operator', () => {
 })
 
 describe('requests that cannot be read', () => {
+  let shared: FacilitatorReplica
+  beforeAll(async () => {
+    shared = (await open()).replica
+  })
   const json = { 'Content-Type': 'application/json' }
   it.each([
     ['no JSON', '{', json, 400],
@@ -518,13 +535,12 @@ describe('requests that cannot be read', () => {
     ['another media type', '{}', { 'Content-Type': 'text/plain' }, 415],
     ['a body that is too long', ' '.repeat(70_000), json, 413],
   ] as const)('get an answer in the format of x402: %s', async (_name, body, headers, status) => {
-    const { replica } = await open()
-    const verified = await call(replica, 'verify', body, headers)
+    const verified = await call(shared, 'verify', body, headers)
     expect([verified.status, verified.body]).toEqual([
       status,
       { isValid: false, invalidReason: 'invalid_payload', invalidMessage: expect.any(String) },
     ])
-    const answered = await call(replica, 'settle', body, headers)
+    const answered = await call(shared, 'settle', body, headers)
     expect([answered.status, answered.body]).toEqual([
       status,
       expect.objectContaining({ success: false, errorReason: 'invalid_payload', transaction: '' }),
