@@ -103,7 +103,7 @@ describe('paystile', () => {
     expect(status).toBe(200)
     expect(body).toMatchObject({ status: 'verified', data: { phase: expect.any(String) } })
     expect(payment).toMatchObject({ token: 'SOL', network: 'localnet' })
-    const used = await paystileProcess('verify', payment.tx, payment.requestId)
+    const used = await paystile('verify', payment.tx, payment.requestId)
     expect(used.code).toBe(5)
     expect(JSON.parse(used.stdout)).toMatchObject({
       valid: false,
@@ -123,7 +123,7 @@ describe('paystile', () => {
 
   it('pay -i -o writes headers to stdout and the body to a file', async () => {
     const file = join(home.path, 'art.svg')
-    const { code, stdout } = await paystileProcess('pay', `${ready.url}/api/art`, '-i', '-o', file)
+    const { code, stdout } = await paystile('pay', `${ready.url}/api/art`, '-i', '-o', file)
     expect(code).toBe(0)
     expect(stdout).toMatch(/^HTTP 200 OK\n[\s\S]*payment-receipt: /)
     expect(readFileSync(file, 'utf8')).toMatch(/^<svg [\s\S]*<\/svg>\n$/)

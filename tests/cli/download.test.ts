@@ -1,4 +1,5 @@
 /** `pay` for what is sold by the bundle, the hour and the byte: what is said, what is kept, and the command that goes on. */
+import { spawn } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
@@ -10,7 +11,7 @@ import type { ProviderOptions } from '../../src/paywall/config/options.ts'
 import { type ClientFixture, createClientFixture } from '../client/client-fixture.ts'
 import { createVolume, openLine, serveVolume, type Volume } from '../client/library.ts'
 import { errorOf, finished, root, start } from './command.ts'
-import { paystile } from './in-process.ts'
+import { paystile, runHere } from './in-process.ts'
 
 const megabyte = 1_000_000
 let fixture: ClientFixture
@@ -136,16 +137,8 @@ describe('pay -o', () => {
   /** A limit on the size of files is as good as a full disk. */
   const withLittleRoom = (...args: readonly string[]) => {
     const command = `ulimit -f 2000; exec "$0" dist/cli/main.js "$@"`
-    return finished(startShell(command, args))
+    return finished(spawn('bash', ['-c', command, process.execPath, ...args], { cwd: root }))
   }
-  function startShell(command: string, args: readonly string[]) {
-    return start(['-e', shell, command, process.execPath, ...args])
-  }
-  const shell = `
-    const { spawn } = require('node:child_process')
-    const [command, ...rest] = process.argv.slice(1)
-    spawn('bash', ['-c', command, ...rest], { cwd: ${JSON.stringify(root)}, stdio: 'inherit' })
-      .on('close', (code) => { process.exitCode = code })`
 
   it('keeps part and payment of a file when the disk is full, and goes on when there is room', async () => {
     const volume = createVolume(20 * megabyte)
@@ -173,8 +166,7 @@ describe('pay -o', () => {
 
 it('quote shows the allowance', async () => {
   const url = await open(createVolume(10), { per: { seconds: 3_600 } })
-  const script = `process.stdout.isTTY = true; const { main } = await import(${JSON.stringify(`${root}/dist/cli/main.js`)}); process.exitCode = await main(['quote', ${JSON.stringify(url)}])`
-  const { code, stdout } = await finished(start(['--input-type=module', '-e', script]))
+  const { code, stdout } = await runHere(['quote', url], { isTerminal: true })
   expect([code, stdout]).toEqual([0, expect.stringMatching(/Buys\s+1 hour\n/)])
 })
 

@@ -13,6 +13,7 @@ import { owner, signInAt } from '../api/people.ts'
 import { createLocalnetFixture, type LocalnetFixture, proofOf } from '../harness/localnet-fixture.ts'
 import { eventually, useTemporaryHome } from '../harness/shop.ts'
 import { errorOf, type Finished, finished, paystileIn, start } from './command.ts'
+import * as inProcess from './in-process.ts'
 import { type Answered, countStatus, type Gateway, redeem, startGateway } from './processes-fixture.ts'
 
 const home = useTemporaryHome()
@@ -155,11 +156,10 @@ describe('the processes of a gateway', () => {
     for (const pid of gateway.listProcesses()) {
       process.kill(pid, 'SIGKILL')
       await eventually(
-        async () => [
-          gateway.listProcesses().includes(pid),
-          gateway.listProcesses().length,
-          (await get('/open').catch(() => undefined))?.status,
-        ],
+        async () => {
+          const pids = gateway.listProcesses()
+          return [pids.includes(pid), pids.length, (await get('/open').catch(() => undefined))?.status]
+        },
         ([isHere, length, status]) => !isHere && length === 2 && status === 200,
         400,
       )
@@ -180,7 +180,10 @@ describe('the processes of a gateway', () => {
     let isOver = false
     const statuses = new Set<unknown>()
     const visit = async (): Promise<void> => {
-      while (!isOver) statuses.add((await get('/open').catch((error: Error) => ({ status: error.message }))).status)
+      while (!isOver) {
+        statuses.add((await get('/open').catch((error: Error) => ({ status: error.message }))).status)
+        await new Promise((resolve) => setTimeout(resolve, 5))
+      }
     }
     const visits = [visit(), visit()]
     child.kill('SIGUSR2')
@@ -218,13 +221,13 @@ describe('paystile serve --processes', () => {
     ['0', '--processes must be a whole number from 1 to 64, not "0".'],
   ])('refuses %s', async (number, message) => {
     writeFileSync(file, text)
-    const ended = await paystileIn(directory, 'serve', '--processes', number)
+    const ended = await inProcess.paystileIn(directory, 'serve', '--processes', number)
     expect([ended.code, errorOf(ended).message]).toEqual([2, message])
   })
 
   it('refuses a ledger in memory, because each process would sell a payment again', async () => {
     writeFileSync(file, text.replace(/ledger: .*/, 'ledger: "memory:"'))
-    const ended = await paystileIn(directory, 'serve', '--processes', '2')
+    const ended = await inProcess.paystileIn(directory, 'serve', '--processes', '2')
     expect([ended.code, errorOf(ended).message]).toEqual([
       2,
       'The ledger of several processes must be a file or PostgreSQL. Change ledger, or remove --processes.',
