@@ -42,12 +42,34 @@ async function runNode<Result>(type: 'module' | 'commonjs', code: string, cwd = 
   return JSON.parse(stdout) as Result
 }
 
-/** Packs a folder as it is, without building it, and returns the paths in the package. */
-async function pack(folder: string, ...flags: readonly string[]): Promise<readonly string[]> {
-  const args = ['pack', '--json', '--ignore-scripts', '--pack-destination', workshop, ...flags]
-  const [packed] = JSON.parse((await run('npm', args, { cwd: folder })).stdout)
-  return packed.files.map(({ path }: { readonly path: string }) => path).sort()
+const operator = join(workshop, 'operator')
+const client = join(workshop, 'client')
+/** The paths in each package. */
+let packages: {
+  readonly paystile: readonly string[]
+  readonly operator: readonly string[]
+  readonly client: readonly string[]
 }
+
+/** Packs folders as they are, without building them, with one start of npm. Returns the paths in each package. */
+async function pack(...folders: readonly string[]): Promise<readonly (readonly string[])[]> {
+  const args = ['pack', ...folders, '--json', '--ignore-scripts', '--pack-destination', workshop]
+  const packed: readonly { readonly files: readonly { readonly path: string }[] }[] = JSON.parse(
+    (await run('npm', args, { cwd: root })).stdout,
+  )
+  return packed.map(({ files }) => files.map(({ path }) => path).sort())
+}
+
+beforeAll(async () => {
+  writeClientPackage(client)
+  mkdirSync(operator)
+  const operatorManifest = { name: 'operator', version: '1.0.0', files: manifest.files }
+  writeFileSync(join(operator, 'package.json'), JSON.stringify(operatorManifest))
+  cpSync(join(root, 'deploy'), join(operator, 'deploy'), { recursive: true })
+  writeFileSync(join(operator, 'deploy/docker/paystile.env'), 'PAYSTILE_SECRET=secret')
+  const [paystile = [], ofOperator = [], ofClient = []] = await pack(root, operator, client)
+  packages = { paystile, operator: ofOperator, client: ofClient }
+})
 
 const promised: Readonly<Record<string, readonly string[]>> = {
   '.': [
@@ -159,8 +181,8 @@ describe('the package paystile', () => {
   let files: readonly string[]
   let named: readonly string[]
 
-  beforeAll(async () => {
-    files = await pack(root, '--dry-run')
+  beforeAll(() => {
+    files = packages.paystile
     const documents = files.filter((file) => file.endsWith('.md'))
     named = documents.flatMap((document) => listNamed(document, read(root, document)))
   })
@@ -188,32 +210,22 @@ describe('the package paystile', () => {
     expect(files.filter((file) => /\.test\.|\.map$|^(src|tests|bench|scripts|tools)\//.test(file))).toEqual([])
   })
 
-  it('leaves out environment files in which an operator has filled in secrets', async () => {
-    const folder = join(workshop, 'operator')
-    mkdirSync(folder)
-    writeFileSync(
-      join(folder, 'package.json'),
-      JSON.stringify({ name: 'operator', version: '1.0.0', files: manifest.files }),
-    )
-    cpSync(join(root, 'deploy'), join(folder, 'deploy'), { recursive: true })
-    writeFileSync(join(folder, 'deploy/docker/paystile.env'), 'PAYSTILE_SECRET=secret')
-    const packed = await pack(folder, '--dry-run')
+  it('leaves out environment files in which an operator has filled in secrets', () => {
+    const packed = packages.operator
     expect(packed).toContain('deploy/docker/paystile.env.example')
     expect(packed).not.toContain('deploy/docker/paystile.env')
   })
 })
 
 describe('@paystile/client', () => {
-  const folder = join(workshop, 'client')
   const app = join(workshop, 'app')
   const installed = join(app, 'node_modules/@paystile/client')
   let files: readonly string[]
 
   /** Unpacks it into an empty folder, beside the dependencies that it declares, and no others. */
   beforeAll(async () => {
-    writeClientPackage(folder)
-    files = await pack(folder)
-    const { version } = JSON.parse(read(folder, 'package.json'))
+    files = packages.client
+    const { version } = JSON.parse(read(client, 'package.json'))
     mkdirSync(dirname(installed), { recursive: true })
     await run('tar', ['-xzf', `paystile-client-${version}.tgz`], { cwd: workshop })
     renameSync(join(workshop, 'package'), installed)

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, expect, it } from 'vitest'
-import { cells, itInFull } from '../harness/length.ts'
+import { cells, inFull, itInFull } from '../harness/length.ts'
 
 interface Run {
   readonly child: ChildProcess
@@ -112,7 +112,7 @@ itInFull('ends with an error that names the process that died while the run wait
   expect(said).toContain('The process of bench/parts/stream.mjs (1 listeners) ended with exit code 7')
 })
 
-it('ends with an error that names the part that cannot be opened', async () => {
+itInFull('ends with an error that names the part that cannot be opened', async () => {
   const breaks = `import { Server } from 'node:net'
     Server.prototype.listen = () => { throw new Error('no port is free') }`
   const { code, said } = await start(['--smallest', '--only', 'unpaid/hono'], breaks).ended
@@ -137,7 +137,7 @@ it.each(cells(states, 2, 1))(
   },
 )
 
-it.each(cells(states, 2))(
+it.each(inFull(states))(
   'leaves no process behind when the run itself is killed while the database is %s',
   async (state) => {
     const run = start(['--only', 'known/replicas'])

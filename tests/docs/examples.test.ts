@@ -99,7 +99,7 @@ describe('examples', () => {
     expect(second.stderr).not.toContain('sent ')
   })
 
-  it('file.mjs sells a file by the megabyte, and pay -o brings it, going on where it broke off', async () => {
+  itInFull('file.mjs sells a file by the megabyte, and pay -o brings it, going on where it broke off', async () => {
     const file = join(home.path, 'large.bin')
     const content = randomBytes(3_000_000)
     writeFileSync(file, content)
@@ -182,7 +182,7 @@ describe('examples', () => {
     expect((await ask('-H', 'X-Model: large')).stderr).toContain('0.052 USDC')
   })
 
-  it('own-token.mjs is paid in the token, by the commands of its page', async () => {
+  itInFull('own-token.mjs is paid in the token, by the commands of its page', async () => {
     const port = await start('own-token.mjs')
     await fillWallet()
     await eventually(
