@@ -79,7 +79,8 @@ const serveGateway: Serve = async (options, handler) => {
   return { url, ready, readiness: gateway.readiness, metrics: async () => '', stop: gateway.close, close }
 }
 
-const places = [...cells(adapters, 3), ['Gateway', serveGateway] as const].map(
+// The gateway sells with node:http.
+const places = [...cells(adapters, adapters.length, 3), ['Gateway', serveGateway] as const].map(
   ([name, serve], row) => [name, serve, row] as const,
 )
 

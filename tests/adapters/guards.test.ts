@@ -60,7 +60,7 @@ const onNext =
     return listen(createServer(getRequestListener(answer)), paid)
   }
 
-describe.each(cells(adapters, 3, 1))('%s', (_name, serve) => {
+describe.each(cells(adapters, adapters.length, 4))('%s', (_name, serve) => {
   it('uses up no payment when the whole response was written and the client broke off in the middle', async () => {
     const shop = await fixture.open({}, serve, () => ({ body: large }))
     const proof = await shop.buy(payer)
@@ -72,7 +72,7 @@ describe.each(cells(adapters, 3, 1))('%s', (_name, serve) => {
   })
 })
 
-describe.each(stacks)('%s', (_name, stack) => {
+describe.each(cells(stacks, 3))('%s', (_name, stack) => {
   it('takes one payment once where the same paywall is mounted twice', async () => {
     const shop = await fixture.open({}, stack())
     const proof = await shop.buy(payer)
@@ -106,7 +106,7 @@ describe.each<[string, (strike: Misfortune) => Serve]>([
   ['node:http', (strike) => onNode((_request, response) => strike() ?? response.end('the secret'))],
   ['Next', (strike) => onNext(() => strike() ?? new Response('the secret'))],
 ])('%s', (_name, serveWith) => {
-  it.each(misfortunes)(
+  it.each(cells(misfortunes, 2))(
     'answers for a handler that %s, logs why, and serves the same payment afterwards',
     async (_kind, strike) => {
       let strikes = 1

@@ -35,8 +35,8 @@ async function pay(challenge: Challenge): Promise<string> {
 
 const allowanceOf = (response: Response) => response.headers.get('payment-allowance') ?? ''
 
-// In the short form, one adapter of each kind, and not those of the suite about leases.
-describe.each(cells(adapters, 3, 2))('%s', (_name, serve) => {
+// In the short form, Hono: most other suites sell with node:http.
+describe.each(cells(adapters, adapters.length, 3))('%s', (_name, serve) => {
   const hello: Handler = () => ({ body: 'hello' })
   const open = async (options: Partial<ProviderOptions>, handler: Handler = hello): Promise<Shop> => {
     const shop = await openShop(world, serve, handler, { watch: false, ...options })
