@@ -3,7 +3,7 @@
  *
  * `npm test` runs their short form, `npm run test:long` runs every file that imports this one in its full form.
  */
-import { describe, it } from 'vitest'
+import { it } from 'vitest'
 
 export const isLong = process.env['PAYSTILE_TEST_LONG'] === '1'
 
@@ -27,16 +27,6 @@ export function inFull<Case>(all: readonly Case[]): readonly Case[] {
 /** A test that only the full form has, because the short form has one of the same rule. */
 export function itInFull(title: string, run: () => Promise<void> | void): void {
   if (isLong) it(title, run)
-}
-
-/** A suite that only the full form has. */
-export function describeInFull(title: string, body: () => void): void {
-  if (isLong) describe(title, body)
-}
-
-/** Cells of a matrix that only the full form has. */
-export function cellsInFull<Cell>(all: readonly Cell[]): readonly Cell[] {
-  return isLong ? all : []
 }
 
 const themes = ['light', 'dark'] as const
