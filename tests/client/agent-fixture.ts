@@ -1,28 +1,14 @@
 /** Agents (agent.mjs) as processes that can be killed at a known moment. */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdirSync, symlinkSync } from 'node:fs'
-import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { rolldown } from 'rolldown'
+import { writeBundle } from '../harness/write-bundle.mjs'
 
-const root = fileURLToPath(new URL('../..', import.meta.url))
+const clientEntry = fileURLToPath(new URL('../../dist/client/index.js', import.meta.url))
 const script = fileURLToPath(new URL('./agent.mjs', import.meta.url))
 
-/** One file instead of hundreds of modules, and its compiled code after the first agent: the start is most of an agent. */
-export async function bundleClient(directory: string): Promise<string> {
-  mkdirSync(directory)
-  symlinkSync(join(root, 'node_modules'), join(directory, 'node_modules'))
-  const file = join(directory, 'client.cjs')
-  // The journal's SQLite brings a binary of its own.
-  const built = await rolldown({
-    input: join(root, 'dist/client/index.js'),
-    external: /^@photostructure\//,
-    platform: 'node',
-  })
-  // Node 20 refuses `import()` in a script that it takes from its cache.
-  await built.write({ file, format: 'cjs', codeSplitting: false, minify: true, dynamicImportInCjs: false })
-  await built.close()
-  return file
+/** For the order of agents. */
+export function bundleClient(directory: string): Promise<string> {
+  return writeBundle(directory, clientEntry)
 }
 
 export interface Agent {

@@ -33,7 +33,7 @@ afterAll(() => fixture.close())
 
 /** The same build at another place, which Node loads as other modules. */
 function copyOf(built: string): string {
-  const copy = built.replace('client.cjs', 'copy.cjs')
+  const copy = built.replace('index.cjs', 'copy.cjs')
   cpSync(built, copy)
   return copy
 }

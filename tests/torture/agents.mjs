@@ -15,6 +15,7 @@ import { parseArgs } from 'node:util'
 import { generateKeyPairSigner } from '@solana/kit'
 import { create402Middleware } from '../../dist/adapters/node.js'
 import { initAgentWallet } from '../../dist/client/index.js'
+import { writeBundle } from '../harness/write-bundle.mjs'
 import { createObserver } from './payouts-chain.mjs'
 import { openFile, openServer } from './stages.mjs'
 
@@ -45,6 +46,7 @@ const here = (name) => fileURLToPath(new URL(name, import.meta.url))
 process.once('SIGTERM', () => process.exit(143))
 const home = mkdtempSync(join(tmpdir(), 'paystile-torture-'))
 process.env['PAYSTILE_HOME'] = home
+const client = await writeBundle(home, here('../../dist/client/index.js'))
 const hostile = fork(here('./hostile.mjs'), [String(slotMs)], { stdio: ['ignore', 2, 2, 'ipc'] })
 const [chain] = await once(hostile, 'message')
 const order = async (message) => {
@@ -116,7 +118,7 @@ async function work() {
 /** Ends when the agent does: on its own, or killed at a moment of chance after its first payment. */
 async function runAgent(urls) {
   const orders = {
-    ...{ client: here('../../dist/client/index.js'), rpc: chain.rpcUrl, timeoutMs },
+    ...{ client, rpc: chain.rpcUrl, timeoutMs },
     urls: urls.map((url) => `http://127.0.0.1:${port}${url}`),
   }
   const child = spawn(process.execPath, [here('../client/agent.mjs')], {

@@ -1,11 +1,11 @@
 /** The processes that are tortured. Each one that is killed has a successor that has already started, so that work goes on. */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync, symlinkSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { rolldown } from 'rolldown'
 import { freePort } from '../harness/free-port.mjs'
+import { writeBundle } from '../harness/write-bundle.mjs'
 
 /**
  * @typedef {{ child: import('node:child_process').ChildProcess, notes: string, isReady: boolean, isUsed: boolean, diedAt: number | undefined }} Member
@@ -16,7 +16,7 @@ const here = (name) => fileURLToPath(new URL(name, import.meta.url))
 
 /** `entry` is the script that they run, with `provider` as its options. `spares` of them have started and wait. */
 export async function createCrew({ home, provider, count, entry = 'server.mjs', spares = 3 }) {
-  const bundled = await bundle(home, entry)
+  const bundled = await writeBundle(home, here(entry))
   /** Every process that ever sold something: its notes, and when it was killed. */
   /** @type {Member[]} */
   const processes = []
@@ -110,23 +110,6 @@ export async function createCrew({ home, provider, count, entry = 'server.mjs', 
       for (const { child } of processes) child.kill('SIGKILL')
     },
   }
-}
-
-/** One file instead of hundreds: a server that starts several times a second would spend it all on looking for modules. */
-async function bundle(home, entry) {
-  symlinkSync(here('../../node_modules'), join(home, 'node_modules'), 'junction')
-  const build = await rolldown({
-    input: here(entry),
-    platform: 'node',
-    // They bring files of their own.
-    external: [/^@photostructure\//, /^litesvm/, 'pg-native'],
-    logLevel: 'silent',
-  })
-  const file = join(home, entry.replace('.mjs', '.cjs'))
-  // Node 20 refuses `import()` in a script that it takes from its cache.
-  await build.write({ file, format: 'cjs', codeSplitting: false, minify: true, dynamicImportInCjs: false })
-  await build.close()
-  return file
 }
 
 function readNotes(path) {
