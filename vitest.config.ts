@@ -21,8 +21,8 @@ function listTests(folder: string): readonly string[] {
 }
 
 function projectOf(file: string): Project {
-  // Files that replace modules need modules of their own. Others ask for a process of their own.
-  if (/vi\.mock\(|^\/\/ @isolated/m.test(textOf(file))) return 'isolated'
+  // Files that replace or reset modules need modules of their own. Others ask for a process of their own.
+  if (/vi\.(?:mock|resetModules)\(|^\/\/ @isolated/m.test(textOf(file))) return 'isolated'
   if (/^tests\/(pages\/|client\/browser)/.test(file)) return 'browser'
   if (/^tests\/(chaos|simulation|torture)\//.test(file)) return 'simulation'
   if (/^tests\/(adapters|chain|ledger|localnet|tokens|venues|workers)\//.test(file)) return 'contract'

@@ -12,9 +12,8 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { DownloadOptions, Progress } from '../../src/client/download/download.ts'
-import { openPartFile } from '../../src/client/download/part-file.ts'
 import { DownloadError, downloadWith402, fetchWith402 } from '../../src/client/index.ts'
 import { openFileJournal } from '../../src/client/journal/file.ts'
 import type { Challenge } from '../../src/core/protocol/challenge.ts'
@@ -369,16 +368,6 @@ describe('free requests', () => {
     const codes = both.map((one) => (one.status === 'rejected' ? one.reason.code : one.status))
     expect(codes.sort()).toEqual(['file_busy', 'fulfilled'])
     expect([isHere(library.volume), library.volume.asked[0]?.range]).toEqual([true, 'bytes=10-'])
-  })
-
-  it('is left to a second copy of the client in this process that is at it', async () => {
-    vi.resetModules()
-    const copy = await import('../../src/client/download/part-file.ts')
-    expect(copy.openPartFile).not.toBe(openPartFile)
-    const held = await copy.openPartFile(path, 'http://localhost/file')
-    await expect(openPartFile(path, 'http://localhost/file')).rejects.toMatchObject({ code: 'file_busy' })
-    await held.close()
-    await (await openPartFile(path, 'http://localhost/file')).close()
   })
 
   it('is left to one that is just taking the place, unless that died long ago', async () => {

@@ -3,7 +3,7 @@ import { constants, mkdtempSync, rmSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { openPartFile } from './part-file.ts'
 
 let directory: string
@@ -20,4 +20,15 @@ it('closes a file that cannot be synced', async () => {
   await file.close()
   const pipe = open(`${path}.part`, constants.O_WRONLY | constants.O_NONBLOCK)
   await expect(pipe).rejects.toMatchObject({ code: 'ENXIO' })
+})
+
+it('is left to a second copy of the client in this process that is at it', async () => {
+  const path = join(directory, 'download')
+  vi.resetModules()
+  const copy = await import('./part-file.ts')
+  expect(copy.openPartFile).not.toBe(openPartFile)
+  const held = await copy.openPartFile(path, 'http://localhost/file')
+  await expect(openPartFile(path, 'http://localhost/file')).rejects.toMatchObject({ code: 'file_busy' })
+  await held.close()
+  await (await openPartFile(path, 'http://localhost/file')).close()
 })

@@ -1,4 +1,3 @@
-// @isolated
 import { afterEach, expect, it, vi } from 'vitest'
 
 afterEach(() => vi.restoreAllMocks())
