@@ -90,6 +90,15 @@ describe('a row of the payments', () => {
     expect(await page.locator('tbody tr').first().locator('td').first().innerText()).toMatch(/^–/)
   })
 
+  it('promises a delivery only to a payment that can still get one', async () => {
+    const { page } = await dashboard.browse('/payments', { prepare })
+    const deliveries = page.locator('tbody td:nth-child(6)')
+    await deliveries.first().waitFor()
+    const words = (await deliveries.allInnerTexts()).map((text) => text.replace(/\s+/g, ' '))
+    const none = '– , not accepted, so nothing is delivered'
+    expect(words.slice(0, 6)).toEqual([none, none, none, 'Not yet', 'Not yet', 'Delivered'])
+  })
+
   it('names a missing rate only where one is missing', async () => {
     const { page } = await dashboard.browse('/payments?token=SOL', { prepare })
     const values = page.locator('tbody td:nth-child(2)')

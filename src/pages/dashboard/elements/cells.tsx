@@ -194,7 +194,25 @@ export function StandingLink({ record }: { readonly record: StatusFacts }) {
 
 const deliveryWords = { all: 'Delivered', some: 'In part', none: 'Not yet' } as const
 
-export function Delivery({ delivery }: { readonly delivery: FeedRecord['delivery'] }) {
+/** Why nothing will be delivered for the payment; undefined while it can be. */
+function explainNoDelivery(record: StatusFacts): string | undefined {
+  if (isRefunded(record)) return 'refunded before a delivery'
+  const fault = readFault(record)
+  if (fault !== undefined && fault !== 'surplus') return 'not accepted, so nothing is delivered'
+  return record.status === 'Expired' ? 'not claimed in time, so nothing is delivered' : undefined
+}
+
+/** "Not yet" promises a delivery. A payment that can get none has a dash, and the reason for screen readers. */
+export function Delivery({ record }: { readonly record: StatusFacts & Pick<FeedRecord, 'delivery'> }) {
+  const { delivery } = record
+  const why = delivery === 'none' ? explainNoDelivery(record) : undefined
+  if (why !== undefined) {
+    return (
+      <span class="muted" title={why}>
+        –<span class="unseen">, {why}</span>
+      </span>
+    )
+  }
   return <span class={delivery === 'all' ? 'muted' : undefined}>{deliveryWords[delivery]}</span>
 }
 

@@ -80,7 +80,7 @@ export function PaymentsTable({ caption, records, isExact = false, without, isNe
     },
     ...(without === 'endpoint' ? [] : [endpointColumn]),
     ...(without === 'payer' ? [] : [payerColumn]),
-    { name: 'Delivery', class: 'wide spare', cell: ({ delivery }) => <Delivery delivery={delivery} /> },
+    { name: 'Delivery', class: 'wide spare', cell: (record) => <Delivery record={record} /> },
     {
       name: 'When',
       class: 'when wide',
