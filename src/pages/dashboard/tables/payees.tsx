@@ -1,5 +1,5 @@
 /** Payees with their amounts owed and paid, and the reasons for waiting; and one payee with all its payouts. */
-import { formatAmount, formatRounded } from '../../look/amounts.ts'
+import { createColumnFormat, formatAmount } from '../../look/amounts.ts'
 import { compareDecimals } from '../../look/decimals.ts'
 import { pageLocale } from '../../look/locale.ts'
 import { useGiven } from '../data/answer.ts'
@@ -69,7 +69,7 @@ export function PayeesCard({ rewards }: { readonly rewards: Rewards }) {
             <>
               <Table
                 caption={`Payees, in ${token}`}
-                columns={createColumns(rewards)}
+                columns={createColumns(rewards, payees)}
                 rows={payees}
                 rowKey={({ id }) => id}
                 rowClass={({ id }) => markOpen('payee', id)}
@@ -83,16 +83,22 @@ export function PayeesCard({ rewards }: { readonly rewards: Rewards }) {
   )
 }
 
-function createColumns(rewards: Rewards): readonly Column<Payee>[] {
-  const figure = (name: string, field: keyof Sums, where: string): Column<Payee> => ({
-    name,
-    class: where,
-    cell: (one) => (
-      <span title={`${one[field]} ${token}`}>
-        {Number(one[field]) === 0 ? <span class="muted">–</span> : formatRounded(one[field], pageLocale())}
-      </span>
-    ),
-  })
+function createColumns(rewards: Rewards, payees: readonly Payee[]): readonly Column<Payee>[] {
+  const figure = (name: string, field: keyof Sums, where: string): Column<Payee> => {
+    const format = createColumnFormat(
+      payees.map((one) => one[field]),
+      pageLocale(),
+    )
+    return {
+      name,
+      class: where,
+      cell: (one) => (
+        <span title={`${one[field]} ${token}`}>
+          {Number(one[field]) === 0 ? <span class="muted">–</span> : format(one[field])}
+        </span>
+      ),
+    }
+  }
   return [
     {
       name: 'Payee and role',

@@ -1,7 +1,7 @@
 /** Rewards by role: the accrued amount, and its parts. */
 import { useEffect, useRef } from 'preact/hooks'
 import type { RewardRole } from '../../../core/payouts/rewards.ts'
-import { formatAmount, formatRounded } from '../../look/amounts.ts'
+import { createColumnFormat, formatAmount } from '../../look/amounts.ts'
 import { addDecimals, computeRatio, subtractDecimal } from '../../look/decimals.ts'
 import { pageLocale } from '../../look/locale.ts'
 import type { RoleLine, Sums } from '../data/outgoing.ts'
@@ -88,18 +88,24 @@ export function RolesTable({ roles, token }: { readonly roles: readonly RoleLine
       ),
     },
     { name: 'Payees', class: 'number wide', cell: ({ payees }) => <Count count={payees} /> },
-    ...amountColumns.map(([field, words, where]) => ({
-      name: (
-        <>
-          {field !== 'accrued' && <span class={`swatch part-${field}`} aria-hidden="true" />}
-          {words}
-        </>
-      ),
-      class: where,
-      cell: (line: (typeof rows)[number]) =>
-        Number(line[field]) === 0 ? <span class="muted">–</span> : formatRounded(line[field], locale),
-      title: (line: (typeof rows)[number]) => `${formatAmount(line[field], locale)} ${token}`,
-    })),
+    ...amountColumns.map(([field, words, where]) => {
+      const format = createColumnFormat(
+        rows.map((line) => line[field]),
+        locale,
+      )
+      return {
+        name: (
+          <>
+            {field !== 'accrued' && <span class={`swatch part-${field}`} aria-hidden="true" />}
+            {words}
+          </>
+        ),
+        class: where,
+        cell: (line: (typeof rows)[number]) =>
+          Number(line[field]) === 0 ? <span class="muted">–</span> : format(line[field]),
+        title: (line: (typeof rows)[number]) => `${formatAmount(line[field], locale)} ${token}`,
+      }
+    }),
   ]
   return <Table caption={`Rewards by role, in ${token}`} columns={columns} rows={rows} rowKey={({ role }) => role} />
 }
