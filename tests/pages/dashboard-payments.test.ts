@@ -61,6 +61,7 @@ const prepare = answering(answerOf, {
   above: { ...verified, ...detail, id: 'above', required: '0.001' },
   waiting: { ...unvalued[0], ...detail },
   short: { ...records[1], ...detail },
+  late: { ...records[2], ...detail, usableUntil: verified.timestamp },
   invented: {
     ...invented,
     ...detail,
@@ -97,6 +98,10 @@ describe('a row of the payments', () => {
     const words = (await deliveries.allInnerTexts()).map((text) => text.replace(/\s+/g, ' '))
     const none = '– , not accepted, so nothing is delivered'
     expect(words.slice(0, 6)).toEqual([none, none, none, 'Not yet', 'Not yet', 'Delivered'])
+    await page.locator('[data-row=late]').click()
+    const facts = page.getByRole('dialog').locator('.fact')
+    await facts.filter({ hasText: 'Received' }).waitFor()
+    expect(await facts.filter({ hasText: 'Usable until' }).count()).toBe(0)
   })
 
   it('names a missing rate only where one is missing', async () => {

@@ -7,7 +7,7 @@ import type { CheckName, CheckResult, PaymentDetail, TimelineEntry } from '../da
 import { checkNames } from '../data/answers.ts'
 import { formatAddress, place } from '../data/route.ts'
 import { readSession } from '../data/session.ts'
-import { Amount, Moment, PayerLink, StandingLink, Worth } from '../elements/cells.tsx'
+import { Amount, explainNoDelivery, Moment, PayerLink, StandingLink, Worth } from '../elements/cells.tsx'
 import { CopyButton, IdLine } from '../elements/copy.tsx'
 import { AmountFact, DetailTop, Fact, Part } from '../elements/fact.tsx'
 import { Icon } from '../elements/icons.tsx'
@@ -207,6 +207,7 @@ function Amounts({ payment }: { readonly payment: PaymentDetail }) {
   const { amount, token, revenueToken, required, usableUntil, allowance, remaining } = payment
   const { refunded = '', revenue = '' } = payment
   const locale = pageLocale()
+  const isUsable = explainNoDelivery(payment) === undefined
   const more = required === undefined || required === '' || amount === '' ? '0' : subtractDecimal(amount, required)
   return (
     <dl class="facts">
@@ -224,14 +225,14 @@ function Amounts({ payment }: { readonly payment: PaymentDetail }) {
       )}
       {allowance && <Fact name="Bought">{describeAllowance(allowance.unit, allowance.amount)}</Fact>}
       {/* A window ends at its time. */}
-      {allowance && remaining && allowance.unit !== 'second' && (
+      {isUsable && allowance && remaining && allowance.unit !== 'second' && (
         <Fact name="Left">
           {remaining === '0'
             ? 'nothing'
             : describeAllowance(allowance.unit === 'file' ? 'byte' : allowance.unit, remaining)}
         </Fact>
       )}
-      {usableUntil && (
+      {isUsable && usableUntil && (
         <Fact name="Usable until">
           <Moment at={usableUntil} isExact />
         </Fact>

@@ -194,8 +194,11 @@ export function StandingLink({ record }: { readonly record: StatusFacts }) {
 
 const deliveryWords = { all: 'Delivered', some: 'In part', none: 'Not yet' } as const
 
-/** Why nothing will be delivered for the payment; undefined while it can be. */
-function explainNoDelivery(record: StatusFacts): string | undefined {
+type DeliveryFacts = StatusFacts & Pick<FeedRecord, 'delivery'>
+
+/** Why the payment can get no delivery. Undefined if it has one, or can still get one. */
+export function explainNoDelivery(record: DeliveryFacts): string | undefined {
+  if (record.delivery !== 'none') return undefined
   if (isRefunded(record)) return 'refunded before a delivery'
   const fault = readFault(record)
   if (fault !== undefined && fault !== 'surplus') return 'not accepted, so nothing is delivered'
@@ -203,9 +206,9 @@ function explainNoDelivery(record: StatusFacts): string | undefined {
 }
 
 /** "Not yet" promises a delivery. A payment that can get none has a dash, and the reason for screen readers. */
-export function Delivery({ record }: { readonly record: StatusFacts & Pick<FeedRecord, 'delivery'> }) {
+export function Delivery({ record }: { readonly record: DeliveryFacts }) {
   const { delivery } = record
-  const why = delivery === 'none' ? explainNoDelivery(record) : undefined
+  const why = explainNoDelivery(record)
   if (why !== undefined) {
     return (
       <span class="muted" title={why}>
