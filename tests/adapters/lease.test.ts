@@ -205,22 +205,25 @@ const lateAnswers: readonly (readonly [kind: string, content: Content])[] = [
 // These wait for leases to end, so they wait together.
 describe.concurrent.each(chosen)('%s, cut off from its database', (_name, serve, row) => {
   it('T119: writes nothing after its lease, and another server serves the payment then', async (context) => {
-    let isOver = false
-    async function* stamps() {
-      for (; !isOver; await breathe()) yield bytes(`${performance.now()}\n`)
+    // On a busy machine a lease can end right after the cut. Then the stream is cut once more.
+    for (let hasGoneOn = false; !hasGoneOn; ) {
+      let isOver = false
+      async function* stamps() {
+        for (; !isOver; await breathe()) yield bytes(`${performance.now()}\n`)
+      }
+      const { wire, one, other, takeOver } = await openPair(context, serve, () => ({ body: stamps() }))
+      const { proof, over, written } = await readRenewed(one)
+      wire.cut()
+      const cutAt = performance.now()
+      const begun = await takeOver(proof)
+      expect(await over).toBe('broken')
+      isOver = true
+      const last = written().at(-1) ?? 0
+      hasGoneOn = last > cutAt
+      expect(last).toBeLessThan(Math.min(begun, cutAt + leaseMs))
+      expect(await endings(one, proof)).toEqual(['not_started'])
+      expect(await endings(other, proof)).toEqual(['delivered'])
     }
-    const { wire, one, other, takeOver } = await openPair(context, serve, () => ({ body: stamps() }))
-    const { proof, over, written } = await readRenewed(one)
-    wire.cut()
-    const cutAt = performance.now()
-    const begun = await takeOver(proof)
-    expect(await over).toBe('broken')
-    isOver = true
-    const last = written().at(-1) ?? 0
-    expect(last).toBeGreaterThan(cutAt)
-    expect(last).toBeLessThan(Math.min(begun, cutAt + leaseMs))
-    expect(await endings(one, proof)).toEqual(['not_started'])
-    expect(await endings(other, proof)).toEqual(['delivered'])
   })
 
   it('T119: nor bytes that wait for a slow client, with an idle handler and a silent database', async (context) => {
