@@ -223,7 +223,7 @@ function Amounts({ payment }: { readonly payment: PaymentDetail }) {
       {refunded !== '' && revenue !== '' && (
         <Fact name="Revenue">{`${formatAmount(revenue, locale)} ${revenueToken}`}</Fact>
       )}
-      {allowance && <Fact name="Bought">{describeAllowance(allowance.unit, allowance.amount)}</Fact>}
+      {isUsable && allowance && <Fact name="Bought">{describeAllowance(allowance.unit, allowance.amount)}</Fact>}
       {/* A window ends at its time. */}
       {isUsable && allowance && remaining && allowance.unit !== 'second' && (
         <Fact name="Left">
