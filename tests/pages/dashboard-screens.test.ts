@@ -167,6 +167,7 @@ describe('the service', () => {
     const sol = tokens.locator('.fact').filter({ hasText: /^SOL/ })
     await sol.getByText('Offered', { exact: true }).waitFor()
     await sol.getByText('has no mint').waitFor()
+    await tokens.getByRole('button', { name: 'Copy the address of USDC' }).waitFor()
   })
 })
 

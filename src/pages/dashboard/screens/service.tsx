@@ -11,7 +11,7 @@ import { status, takeStatus } from '../data/status.ts'
 import { PricesDialog } from '../dialogs/prices.tsx'
 import { Card } from '../elements/card.tsx'
 import { Count, Moment, Name } from '../elements/cells.tsx'
-import { IdLine } from '../elements/copy.tsx'
+import { CopyButton, IdLine } from '../elements/copy.tsx'
 import { Fact } from '../elements/fact.tsx'
 import { Link } from '../elements/link.tsx'
 import { sentence } from '../elements/outgoing.tsx'
@@ -304,7 +304,14 @@ function Tokens({ tokens, routes }: { readonly tokens: WellKnown['tokens']; read
           <div key={code} class="fact">
             <dt>{code}</dt>
             <dd class="fact-id">
-              {mint ? <code>{mint.address}</code> : <span class="muted">has no mint</span>}
+              {mint ? (
+                <>
+                  <code>{mint.address}</code>
+                  <CopyButton text={mint.address} what={`the address of ${code}`} />
+                </>
+              ) : (
+                <span class="muted">has no mint</span>
+              )}
               <span class={`badge ${alert ? 'warn' : 'good'}`}>{alert ? 'Not offered' : 'Offered'}</span>
             </dd>
           </div>
