@@ -332,7 +332,12 @@ describe('the panel of a payment', () => {
       expect(heights).toHaveLength(2)
       expect(Math.max(...heights) - Math.min(...heights)).toBeLessThan(2)
       await panel.getByRole('button', { name: 'Refund the payment…' }).click()
-      await page.getByRole('dialog', { name: 'Refund' }).getByText('0.0000665 SOL (≈ 0.01 USDC when paid)').waitFor()
+      const refund = page.getByRole('dialog', { name: 'Refund' })
+      await refund.getByText('0.0000665 SOL (≈ 0.01 USDC when paid)').waitFor()
+      await page.emulateMedia({ forcedColors: 'active' })
+      const fill = (name: RegExp) =>
+        refund.getByRole('button', { name }).evaluate((one) => getComputedStyle(one).backgroundColor)
+      expect(await fill(/^Refund/)).not.toBe(await fill(/^Cancel/))
     },
   )
 
@@ -353,6 +358,17 @@ describe('the panel of a payment', () => {
     await panel.getByRole('link', { name: 'Underpaid' }).click()
     await page.getByRole('heading', { name: 'Problems' }).waitFor()
     expect(new URL(page.url()).searchParams.get('kind')).toBe('underpaid')
+  })
+
+  it('has the name of each fact on one line (768 px)', async () => {
+    const { page } = await dashboard.visit('/payments?payment=good', {
+      viewport: { width: 768, height: 1024 },
+      prepare,
+    })
+    const names = page.getByRole('dialog', { name: 'Payment' }).locator('.fact dt')
+    await names.filter({ hasText: 'Value when paid' }).waitFor()
+    const heights = await names.evaluateAll((all) => all.map((one) => one.clientHeight))
+    expect(Math.max(...heights)).toBeLessThan(30)
   })
 
   it('names the surplus of an accepted payment', async () => {

@@ -59,7 +59,7 @@ export function RulesInWords({ rules }: { readonly rules: RewardsRules }) {
             </Fragment>
           )),
         )}{' '}
-        by <b>{rest.map(({ weight }) => weight).join(' : ')}</b>.
+        by <b class="whole">{rest.map(({ weight }) => weight).join(' : ')}</b>.
       </li>
       <li class="muted">
         {withoutPartner
