@@ -466,6 +466,11 @@ describe('the other screens', () => {
       .getByRole('alert')
       .getByText('A resource is down, so it is not sold. /api/moon: the upstream is out of reach.')
     await alert.waitFor()
+    const strip = page.getByRole('alert')
+    expect(await strip.getAttribute('tabindex')).toBe(null)
+    // There, its line has no link that the keyboard could reach.
+    await goTo(page, '/service')
+    await expect.poll(() => strip.getAttribute('tabindex')).toBe('0')
   })
 
   it('T138: show names that are markup as text, and nothing else', async () => {

@@ -38,6 +38,11 @@ function stopsSales({ kind }: { readonly kind: AlertKind }): boolean {
   return words[kind]?.stopsSales ?? false
 }
 
+/** Whether the open screen is the one that an alert leads to. */
+function isOfScreen(kind: AlertKind): boolean {
+  return (words[kind]?.screen ?? 'service') === place.value.screen
+}
+
 export function Alerts() {
   const known = isGone.value ? [] : (status.value?.alerts ?? [])
   // The service lists the worst first within both groups.
@@ -51,8 +56,10 @@ export function Alerts() {
   const isWhole = place.value.screen === 'problems'
   // The last line has the number of the others.
   const shown = isWhole || alerts.length <= mostShown ? alerts : alerts.slice(0, mostShown - 1)
+  // The keyboard scrolls to lines without a link.
+  const tabIndex = shown.some(({ kind }) => isOfScreen(kind)) ? 0 : undefined
   return (
-    <div class={isWhole ? 'alerts alerts-whole' : 'alerts'} role="alert">
+    <div class={isWhole ? 'alerts alerts-whole' : 'alerts'} role="alert" tabIndex={tabIndex}>
       <ul>
         {gone !== undefined && (
           <li class="alert alert-bad">
@@ -63,7 +70,7 @@ export function Alerts() {
         {shown.map((one) => {
           const { kind, detail } = one
           const { title, screen = 'service' }: Words = words[kind] ?? { title: kind }
-          const isShown = screen === place.value.screen
+          const isShown = isOfScreen(kind)
           return (
             <li key={`${kind}${detail}`} class={stopsSales(one) ? 'alert alert-bad' : 'alert'}>
               <Icon name="problems" />
