@@ -31,6 +31,8 @@ export async function listenOnPair(port: number, onRequest: RequestListener) {
 }
 
 function limit(server: Server): void {
+  // Clients keep idle connections for less. With Node's five seconds, a busy process closes connections that they use.
+  server.keepAliveTimeout = 60_000
   server.headersTimeout = 10_000
   server.requestTimeout = 30_000
   server.maxConnections = 2_000

@@ -71,8 +71,8 @@ export async function createFace(rpcUrl: string, port = 0): Promise<FakeNode> {
     const chunks: Buffer[] = []
     for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk)
     const told = await tell(JSON.parse(Buffer.concat(chunks).toString())).catch((error: unknown) => {
-      // A slow answer may come when the test is over, and its chain is gone.
-      if (isClosed) return 'reset' as const
+      // A slow answer may come when the test is over, and its chain is gone. A connection to it can break, too.
+      if (isClosed || (error as NodeJS.ErrnoException).code === 'ECONNRESET') return 'reset' as const
       throw error
     })
     if (told === 'reset') return void request.socket.resetAndDestroy()
